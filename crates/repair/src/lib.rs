@@ -48,6 +48,7 @@ mod tools;
 mod turned_down;
 mod unbound;
 mod verdict;
+mod votes;
 mod warm;
 
 use std::collections::BTreeSet;

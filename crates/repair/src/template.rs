@@ -70,6 +70,8 @@ pub(crate) enum Template {
     Wrap,
     /// Something else is returned.
     Return,
+    /// Whether there is a value at all, instead of whether it counts as true.
+    Presence,
     /// A condition in place of a constant one.
     Condition,
     /// A body for a function with a trivial one.
@@ -147,6 +149,7 @@ impl Template {
             | Self::Filling
             | Self::Expected
             | Self::Exception
+            | Self::Presence
             | Self::Binding => 0.5,
             Self::ShiftValue | Self::Variable | Self::Operands | Self::Sign | Self::Repeated | Self::Order => 0.45,
             Self::Derived | Self::Combined | Self::TwoTokens | Self::Shape | Self::Missing => 0.4,
@@ -195,6 +198,7 @@ impl Template {
             | Self::Something
             | Self::Filling
             | Self::Exception
+            | Self::Presence
             | Self::Binding
             | Self::Slice
             | Self::ArgumentCount

@@ -97,27 +97,29 @@ pub(crate) fn taken_apart(
         match word.as_str() {
             "-D" => options.extend(words.next().and_then(|word| expanded(word, env))),
             "-S" => named = words.next(),
+            // What `-S` was called before it was documented.
+            name if program == "cmake" && name.starts_with("-H") => plain.push(&word[2..]),
             name if with_value.contains(&name) => {
                 words.next();
             }
             name if name.starts_with("-D") => options.extend(expanded(&word[2..], env)),
             name if name.starts_with('-') => {}
-            _ => plain.push(word),
+            _ => plain.push(word.as_str()),
         }
     }
     options.retain(|option| is_taken(option));
     options.truncate(MAX_OPTIONS);
     let options = options.into_iter().map(|option| format!("-D{option}")).collect();
-    let is_known = |word: &&String| below_workspace(word).is_some() || expanded(word, env).is_some();
+    let is_known = |word: &&str| below_workspace(word).is_some() || expanded(word, env).is_some();
     // The only directory of `meson setup` is that of the build.
     let source = match (named, program, plain.len()) {
-        (Some(named), ..) => Some(named),
+        (Some(named), ..) => Some(named.as_str()),
         (None, _, 0) | (None, "meson", 1) => None,
         (None, "meson", _) => plain.pop(),
         // Where one word is unknown, it may be an option.
         (None, ..) => Some(plain.into_iter().rfind(is_known)?),
     };
-    Some((options, source.map_or_else(|| ".".into(), String::clone)))
+    Some((options, source.unwrap_or(".").to_owned()))
 }
 
 /// Whether a definition says something about the project, and not about the machine that CI runs on.

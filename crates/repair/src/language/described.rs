@@ -96,6 +96,12 @@ pub(crate) struct Style {
     pub(crate) equality: Option<&'static str>,
     /// The operator that reads a member of a possibly null value, in place of a dot.
     pub(crate) chaining: Option<&'static str>,
+    /// What asks whether a value is nothing, and whether it is something, where other values count as false, too.
+    pub(crate) presence: &'static [(&'static str, &'static str)],
+    /// What begins an expression in a text that is interpolated, and the letter before such a text, or its quotes.
+    pub(crate) interpolation: Option<(&'static str, &'static str)>,
+    /// The clause that catches errors, and the node with several of them.
+    pub(crate) several_errors: Option<(&'static str, &'static str)>,
     /// Functions that values are often passed through.
     pub(crate) wrappers: &'static [&'static str],
     /// Methods whose calls are often forgotten.

@@ -183,6 +183,13 @@ const SCRIPT: TemplateLanguage = TemplateLanguage {
         has_named_arguments: false,
         equality: None,
         chaining: Some("?."),
+        presence: &[
+            ("{} === undefined", "{} !== undefined"),
+            ("{} == null", "{} != null"),
+            ("{} === null", "{} !== null"),
+        ],
+        interpolation: Some(("${", "`")),
+        several_errors: None,
         wrappers: &[
             "Math.abs",
             "Math.floor",

@@ -179,6 +179,9 @@ pub(super) static PYTHON: TemplateLanguage = TemplateLanguage {
         has_named_arguments: true,
         equality: None,
         chaining: None,
+        presence: &[("{} is None", "{} is not None")],
+        interpolation: Some(("{", "f")),
+        several_errors: Some(("except_clause", "tuple")),
         wrappers: &[
             "len", "abs", "int", "str", "sorted", "list", "set", "bool", "float", "reversed", "tuple", "sum",
         ],

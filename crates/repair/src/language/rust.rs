@@ -147,6 +147,9 @@ pub(super) static RUST: TemplateLanguage = TemplateLanguage {
         has_named_arguments: false,
         equality: None,
         chaining: None,
+        presence: &[],
+        interpolation: None,
+        several_errors: None,
         wrappers: &[],
         suffixes: &[
             ".abs()",

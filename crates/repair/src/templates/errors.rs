@@ -30,8 +30,20 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
         .filter(|other| *other != name && !siblings.contains(other))
         .filter(|other| seen.insert(*other))
         .take(MAX_OTHERS);
+    let clauses = place.source.language.style.several_errors;
+    let is_alone = clauses.is_some_and(|(clause, _)| clause == place.parent_kind());
+    let is_one_of = clauses.is_some_and(|(clause, several)| {
+        place.parent_kind() == several && place.above(2).is_some_and(|step| step.node.kind() == clause)
+    });
     for (rank, other) in others.enumerate() {
         found.push(place.edit(other, Template::Exception).similar(falling(rank)));
+        // One more error.
+        let both = match (is_alone, is_one_of) {
+            (true, _) => format!("({name}, {other})"),
+            (_, true) => format!("{name}, {other}"),
+            _ => continue,
+        };
+        found.push(place.edit(both, Template::Exception).similar(0.9 * falling(rank)));
     }
 }
 

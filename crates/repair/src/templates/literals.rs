@@ -21,6 +21,7 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
     if language.strings.contains(&place.kind()) && place.text().len() <= MAX_TEXT && !is_documentation(place) {
         text(place, known, found);
         character(place, found);
+        interpolated(place, found);
     }
     if matches!(place.kind(), "char_literal" | "character_literal" | "rune_literal") {
         character(place, found);
@@ -59,6 +60,29 @@ fn character(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
                 .similar(0.9),
         );
     }
+}
+
+/// `"{name}"` becomes `f"{name}"`, and `'${name}'` a template literal: names in a text that is taken as it is.
+fn interpolated(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    let Some((open, mark)) = place.source.language.style.interpolation else {
+        return;
+    };
+    let text = place.text();
+    let mut names = text.split(open).skip(1).filter_map(|rest| rest.split('}').next());
+    let has_name = names.any(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));
+    if !has_name || !text.starts_with(['"', '\'']) {
+        return;
+    }
+    let made = if mark.chars().all(char::is_alphabetic) {
+        format!("{mark}{text}")
+    } else {
+        let inside = text.get(1..text.len().saturating_sub(1)).unwrap_or_default();
+        if inside.contains(mark) || inside.contains('\\') {
+            return;
+        }
+        format!("{mark}{inside}{mark}")
+    };
+    found.push(place.edit(made, Template::Text));
 }
 
 /// A text that is a whole statement is documentation.

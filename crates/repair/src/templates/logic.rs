@@ -56,11 +56,21 @@ fn compare_values(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     found.push(place.edit(compared, Template::Method).similar(likeness));
 }
 
+/// Whether a branch depends on whether the value counts as true.
+pub(super) fn decides(place: &Site<'_, '_>) -> bool {
+    place.is_condition() || is_joined_condition(place)
+}
+
+/// Whether the node is one of several conditions that are joined.
+pub(super) fn is_joined_condition(place: &Site<'_, '_>) -> bool {
+    is_logical(place, 1)
+}
+
 /// `ready` becomes `!ready` in a condition.
 fn negate(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let (prefix, negation) = language.negation;
-    let decides = place.is_condition() || is_logical(place, 1) || is_question(place);
+    let decides = decides(place) || is_question(place);
     let is_comparison = |kind: &str| kind == "comparison_operator";
     let is_operation = operator(place, 0).is_some_and(|operator| !matches!(operator, "&&" | "||" | "and" | "or"));
     if !decides

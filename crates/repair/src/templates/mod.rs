@@ -15,6 +15,7 @@ mod literals;
 mod logic;
 mod names;
 mod operators;
+mod presence;
 mod rank;
 mod role;
 mod scope;
@@ -90,6 +91,7 @@ pub(super) fn edits(
                 }
                 Stage::Wider => {
                     literals::edits(&place, known, &mut found);
+                    presence::edits(&place, &mut found);
                     calls::edits(&place, known, &mut found);
                     donors::derived(&place, known, &mut found);
                 }

@@ -57,6 +57,7 @@ const FAMILIES: &[&[&str]] = &[
     &["and_then", "or_else"],
     &["read", "readline"],
     &["setdefault", "get"],
+    &["pop", "get"],
     &["some", "every"],
     &["indexOf", "lastIndexOf"],
     &["find", "findLast", "filter"],

@@ -15,12 +15,12 @@ use greenlight_tree::checkout::Checkout;
 
 pub(super) use self::configuration::configure;
 use self::purpose::{
-    enter_directory, is_for_another_machine, is_maven, is_partial, is_toolchain, leave_out_coverage,
+    as_cargo_test, enter_directory, is_for_another_machine, is_maven, is_partial, is_toolchain, leave_out_coverage,
     leave_out_own_target,
 };
 use super::directory::Directory;
 use super::step::{StepLineKind, Unset};
-use super::{MAX_COMMANDS, javascript, python, recipes, step};
+use super::{MAX_COMMANDS, go, javascript, python, recipes, step};
 use crate::ci_install::CiInstall;
 use crate::framework::{Ecosystem, Framework};
 use crate::shell::quoted;
@@ -158,7 +158,11 @@ impl StepCommands<'_> {
             part.framework != Framework::Cargo
                 || !others.any(|other| other.directory == part.directory && other.source == part.source)
         };
-        let is_missing = |part: &TestCommand| is_read(part) && !self.known.iter().any(|known| is_alike(known, part));
+        let is_run = |part: &TestCommand| {
+            let mut alike = self.known.iter().filter(|known| is_alike(known, part));
+            alike.any(|known| !own::is_of_another_package(self.checkout, known, part))
+        };
+        let is_missing = |part: &TestCommand| is_read(part) && !is_run(part);
         let missing: Vec<TestCommand> = parts.into_iter().filter(is_missing).take(MAX_PARTS).collect();
         self.known.extend(missing);
     }
@@ -331,6 +335,8 @@ fn usable(checkout: &Checkout, mut command: TestCommand, own_env: &BTreeSet<Stri
     leave_out_own_target(checkout, &mut command);
     leave_out_coverage(&mut command);
     enter_directory(checkout, &mut command);
+    go::name_folders(&place, &mut command);
+    as_cargo_test(&mut command)?;
     if is_partial(&command) || is_for_another_machine(&command) {
         return None;
     }
@@ -342,10 +348,13 @@ fn usable(checkout: &Checkout, mut command: TestCommand, own_env: &BTreeSet<Stri
             }
         }
         Ecosystem::Python => (command.argv, command.framework) = python::selected(&place, &command.argv)?,
+        // An earlier step has done it, but this machine starts with the sources.
+        Ecosystem::Dotnet => command
+            .argv
+            .retain(|word| !matches!(word.as_str(), "--no-build" | "--no-restore")),
         _ => {}
     }
-    // A plugin of Cargo that this machine may lack: `cargo test` runs the same tests.
-    let is_extra = matches!(command.framework, Framework::Other | Framework::Nextest) && !own::tests_features(&command);
+    let is_extra = command.framework == Framework::Other && !own::tests_features(&command);
     // It tests a directory that an earlier step has built. What the project's files suggest includes the build.
     let is_built_before = command.framework.spec().ecosystem == Ecosystem::C;
     if is_extra || is_built_before || command.framework.is_linter() {

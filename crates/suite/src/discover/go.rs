@@ -18,6 +18,25 @@ pub(super) fn complete(place: &Directory<'_>, command: &mut TestCommand) {
     }
 }
 
+/// Names packages of the module itself by their folders: `example.com/a/b` of the module `example.com/a` is `./b`.
+pub(super) fn name_folders(place: &Directory<'_>, command: &mut TestCommand) {
+    if command.framework.spec().ecosystem != Ecosystem::Go {
+        return;
+    }
+    let text = place.text("go.mod").unwrap_or_default();
+    let mut lines = text.lines().filter_map(|line| line.trim().strip_prefix("module "));
+    let Some(module) = lines.next().map(|name| name.trim().trim_matches('"')) else {
+        return;
+    };
+    for word in &mut command.argv {
+        match word.strip_prefix(module) {
+            Some("") => *word = ".".into(),
+            Some(rest) if rest.starts_with('/') => *word = format!(".{rest}"),
+            _ => {}
+        }
+    }
+}
+
 /// Whether a module requires others, and has neither their sums nor the modules themselves.
 fn lacks_sums(place: &Directory<'_>) -> bool {
     let text = place.text("go.mod").unwrap_or_default();
@@ -45,6 +64,26 @@ mod tests {
         let mut command = TestCommand::new(vec!["go".into(), "test".into()], Framework::Go, Source::Settings);
         complete(&place, &mut command);
         assert_eq!(command.env.keys().collect::<Vec<_>>(), expected, "{files:?}");
+    }
+
+    #[test]
+    fn packages_of_the_module_are_folders() {
+        let (_tree, checkout) = tree(&[("go.mod", "module \"b.example/c\"\n\ngo 1.22\n")]);
+        let place = Directory {
+            checkout: &checkout,
+            directory: None,
+        };
+        let words = [
+            "go",
+            "test",
+            "b.example/c",
+            "b.example/c/d",
+            "b.example/cd",
+            "b.example/c/...",
+        ];
+        let mut command = TestCommand::new(words.map(String::from).to_vec(), Framework::Go, Source::Settings);
+        name_folders(&place, &mut command);
+        assert_eq!(command.argv[2..], [".", "./d", "b.example/cd", "./..."]);
     }
 
     #[test]

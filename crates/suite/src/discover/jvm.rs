@@ -38,6 +38,18 @@ pub(crate) fn is_part(place: &Directory<'_>, manifest: &str) -> bool {
     }
 }
 
+/// Whether a folder belongs to no build of Gradle, which finds the settings at the root, and they do not include it:
+/// <https://docs.gradle.org/current/userguide/settings_file_basics.html>
+pub(crate) fn is_left_out(place: &Directory<'_>) -> bool {
+    const SETTINGS: [&str; 2] = ["settings.gradle", "settings.gradle.kts"];
+    let has_settings = |place: &Directory<'_>| SETTINGS.iter().any(|file| place.has(file));
+    let root = Directory {
+        checkout: place.checkout,
+        directory: None,
+    };
+    place.directory.is_some() && !has_settings(place) && has_settings(&root)
+}
+
 /// The directories of a pom's modules.
 fn modules(pom: &str) -> impl Iterator<Item = &str> {
     pom.split("<module>")

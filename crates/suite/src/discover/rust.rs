@@ -21,6 +21,15 @@ pub(crate) fn find(place: &Directory<'_>) -> Option<TestCommand> {
     place.command(argv, Framework::Cargo, "Cargo.toml")
 }
 
+/// The name of the package at the top of a workspace, if that is all that Cargo tests there by default.
+pub(super) fn root_package(place: &Directory<'_>) -> Option<String> {
+    let manifest = manifest(place, "Cargo.toml")?;
+    let workspace = manifest.get("workspace")?;
+    let is_default = workspace.get("default-members").is_none();
+    let name = manifest.get("package")?.get("name")?.as_str()?;
+    is_default.then(|| name.to_owned())
+}
+
 /// Cargo prints paths relative to the top of the workspace, so a member's tests run from there.
 fn in_workspace(place: &Directory<'_>, manifest: &toml::Table) -> Option<TestCommand> {
     let name = manifest.get("package")?.get("name")?.as_str()?;

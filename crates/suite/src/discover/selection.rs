@@ -199,7 +199,9 @@ fn is_aside_command(command: &TestCommand) -> bool {
 /// Whether the name of a directory says that it holds examples, tools or tests.
 pub(super) fn is_aside(directory: &str) -> bool {
     directory.split('/').any(|part| {
-        ASIDE.iter().any(|aside| part.eq_ignore_ascii_case(aside)) || matches!(part, "test" | "tests" | "spec")
+        part.starts_with("fuzz-")
+            || ASIDE.iter().any(|aside| part.eq_ignore_ascii_case(aside))
+            || matches!(part, "test" | "tests" | "spec")
     })
 }
 

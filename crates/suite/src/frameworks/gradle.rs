@@ -53,7 +53,7 @@ fn discover(place: &Directory<'_>) -> Option<TestCommand> {
     let file = MANIFESTS.into_iter().find(|name| place.has(name))?;
     let is_part = MANIFESTS.iter().any(|name| discover::jvm::is_part(place, name));
     let gradle = if place.has("gradlew") { "./gradlew" } else { "gradle" };
-    if is_part {
+    if is_part || discover::jvm::is_left_out(place) {
         None
     } else {
         place.command(&[gradle, "test"], Framework::Gradle, file)

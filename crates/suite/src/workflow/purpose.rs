@@ -70,7 +70,7 @@ const LONG: [&str; 5] = ["long", "slow", "extended", "weekly", "stress"];
 /// Words in the names of jobs that say little about the code when they fail: the tests of the others come first.
 const COARSE: [&str; 1] = ["smoke"];
 /// How much later they count.
-const LATER: u32 = 3;
+pub(super) const LATER: u32 = 3;
 
 /// Whether a workflow or a job with this rank is how a project is usually tested.
 pub(super) fn is_usual(rank: u32) -> bool {

@@ -1,9 +1,11 @@
 //! Finds the failed step in its job, and everything that determines how it runs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
+use regex::Regex;
 
 use super::actions::{checkout_path, installed_by_action, runtime, set_up};
 use super::expression::is_false;
@@ -12,6 +14,7 @@ use super::shown::find;
 use super::{Failed, JobMatch, Node, Scope, WorkflowFiles, inputs, interpolate, local};
 use crate::ci_install::installs;
 use crate::discover::{only_checks, runs_tests, tests_may_fail};
+use crate::text::pattern;
 
 /// Maximum depth of local actions that use local actions.
 const MAX_ACTIONS: usize = 4;
@@ -241,12 +244,14 @@ fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFi
         return None;
     }
     let directory = match setting("working-directory") {
+        // Above the checkout, which a build names by its path.
+        Some(directory) if builds_elsewhere(&directory.scalar()?, run) => String::new(),
         Some(directory) => interpolate(&directory.scalar()?, &scope)?,
         None => String::new(),
     };
     let directory = in_tree(&directory)?;
     Some(Script {
-        text: interpolate(run, &scope)?,
+        text: interpolate(run, &scope).or_else(|| interpolate(&without_unknown_settings(run), &scope))?,
         directory: in_checkout(directory, around.checkout.as_deref())?,
         env: scope.env,
         own_env: step
@@ -258,6 +263,25 @@ fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFi
             .map(|(name, _)| name.clone())
             .collect(),
     })
+}
+
+/// Whether a script builds in a directory beside the checkout.
+fn builds_elsewhere(directory: &str, script: &str) -> bool {
+    let plain: String = directory.split_whitespace().collect();
+    let is_beside = plain.starts_with("${{runner.workspace}}") || plain.starts_with("${{runner.temp}}");
+    let mut words = script.split_whitespace();
+    is_beside && words.any(|word| matches!(word, "cmake" | "ctest" | "ninja" | "meson"))
+}
+
+/// A script without the settings of Gradle and Maven whose values only earlier steps know, such as
+/// `-Pversion=${{ steps.a.outputs.b }}`: the project has a value, too.
+fn without_unknown_settings(script: &str) -> String {
+    static SETTING: LazyLock<Option<Regex>> =
+        LazyLock::new(|| pattern(r#"(^|\s)-[PD][A-Za-z0-9_.-]+=(?:"\$\{\{[^}"]*\}\}"|\$\{\{[^}]*\}\})(\s|$)"#));
+    SETTING.as_ref().map_or_else(
+        || script.to_owned(),
+        |setting| setting.replace_all(script, "$1$2").into_owned(),
+    )
 }
 
 /// Whether a script is one line that any shell reads in the same way.

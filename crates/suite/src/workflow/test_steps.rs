@@ -9,7 +9,7 @@ use greenlight_readers::ci_step::CiStep;
 use super::expression::{Scope, is_false};
 use super::files::WorkflowFiles;
 use super::node::Node;
-use super::purpose::{MAY_FAIL, is_usual, leave_out_what_may_fail, rank, rank_of_end_to_end};
+use super::purpose::{LATER, MAY_FAIL, is_usual, leave_out_what_may_fail, rank, rank_of_end_to_end};
 use super::steps::may_fail;
 use super::{EVENTS, JobMatch, MAX_CALLS, ReadFile, called_scope, local, matrix, other_ci, steps};
 use crate::discover::runs_plain_programs;
@@ -111,6 +111,13 @@ pub(super) fn events(on: &Node) -> impl Iterator<Item = &str> {
     on.text().into_iter().chain(names).chain(keys)
 }
 
+/// Whether a job begins with what another one has built.
+fn tests_an_artifact(job: &Node) -> bool {
+    let steps = job.get("steps").map(Node::items).unwrap_or_default();
+    let mut actions = steps.iter().filter_map(|step| step.get("uses").and_then(Node::text));
+    actions.any(|uses| uses.starts_with("actions/download-artifact"))
+}
+
 /// Whether two steps run the same lines in the same place.
 fn runs_the_same(one: &CiStep, other: &CiStep) -> bool {
     one.script == other.script && one.directory == other.directory
@@ -141,8 +148,10 @@ impl CalledWorkflow {
             if job.get("if").is_some_and(|condition| is_false(condition, &self.scope)) {
                 continue;
             }
-            // It tests in another system than this one.
-            let rank = rank + u32::from(job.get("container").is_some()) + if may_fail(job) { MAY_FAIL } else { 0 };
+            // It tests in another system than this one, or what another job has packed.
+            let is_elsewhere = job.get("container").is_some();
+            let rank = rank + u32::from(is_elsewhere) + if tests_an_artifact(job) { LATER } else { 0 };
+            let rank = rank + if may_fail(job) { MAY_FAIL } else { 0 };
             let legs = match job.get("strategy").and_then(|strategy| strategy.get("matrix")) {
                 // A computed matrix: the steps may still be the same for all of its jobs.
                 Some(node) => matrix::combinations(node, &self.scope).unwrap_or_else(|| vec![Vec::new()]),

@@ -11,7 +11,7 @@ use crate::discover::directory::Directory;
 use crate::discover::others::MAKEFILES;
 use crate::discover::step::tool::{build_project, inline_tests};
 use crate::discover::step::{tree_script, with_own_paths};
-use crate::discover::{javascript, workspaces};
+use crate::discover::{javascript, rust, workspaces};
 use crate::framework::{Ecosystem, Framework};
 use crate::test_command::{Source, TestCommand};
 
@@ -36,6 +36,8 @@ const NEED_MORE: [&str; 14] = [
 const OTHERS: [&str; 12] = [
     "types", "type", "lint", "browser", "browsers", "e2e", "coverage", "watch", "bench", "chrome", "firefox", "visual",
 ];
+/// So many packages of Go in one command are a list of those to test, and not a special case.
+const MIN_PACKAGES: usize = 3;
 /// Maximum size of a script that is looked through, in bytes.
 const MAX_SCRIPT: usize = 200_000;
 
@@ -254,12 +256,44 @@ pub(super) fn names_a_part(command: &TestCommand) -> bool {
     match command.framework.spec().ecosystem {
         Ecosystem::Php => has(&["--testsuite"]) && !has(&["--filter", "--group"]),
         Ecosystem::Rust => {
+            // Ignored tests need what the others do not.
             has(&["-p", "--package", "--test"])
-                && !has(&["--lib", "--doc", "--no-default-features", "--target", "--bench"])
+                && !has(&[
+                    "--lib",
+                    "--doc",
+                    "--no-default-features",
+                    "--target",
+                    "--bench",
+                    "--ignored",
+                ])
         }
-        Ecosystem::Go => has(&["-short"]) && !has(&["-run"]) && !names_packages(&command.argv),
+        Ecosystem::Go => {
+            let is_list = packages(&command.argv).filter(|word| word.starts_with('.')).count() >= MIN_PACKAGES;
+            !has(&["-run"]) && (has(&["-short"]) && !names_packages(&command.argv) || is_list)
+        }
         _ => false,
     }
+}
+
+/// Whether a command of Cargo only tests the package at the root, and the other one names further ones.
+pub(super) fn is_of_another_package(checkout: &Checkout, all: &TestCommand, part: &TestCommand) -> bool {
+    let is_cargo = |command: &TestCommand| command.framework == Framework::Cargo;
+    let names = |command: &TestCommand, options: &[&str]| {
+        let mut words = command.argv.iter().map(|word| word.split('=').next().unwrap_or(word));
+        words.any(|word| options.contains(&word))
+    };
+    let root = Directory {
+        checkout,
+        directory: all.directory.clone(),
+    };
+    is_cargo(all)
+        && is_cargo(part)
+        && names(part, &["-p", "--package"])
+        && !names(all, &["--workspace", "--all", "-p", "--package", "--manifest-path"])
+        && rust::root_package(&root).is_some_and(|package| {
+            let values = || part.argv.iter().map(|word| word.rsplit('=').next().unwrap_or(word));
+            !values().any(|word| word == package)
+        })
 }
 
 /// Whether a command runs all tests without the default features, which may compile other code.
@@ -288,20 +322,38 @@ pub(super) fn names_others(one: &TestCommand, other: &TestCommand) -> bool {
         Ecosystem::JavaScript => (named(one), named(other)),
         Ecosystem::Python => (folders(one), folders(other)),
         Ecosystem::Go => (packages(&one.argv).collect(), packages(&other.argv).collect()),
+        Ecosystem::Dotnet => (projects(one), projects(other)),
         _ => return false,
     };
     // They name everything.
     let is_all =
         |names: &BTreeSet<&str>| names.is_empty() || names.iter().any(|name| matches!(*name, "" | "." | "./..."));
+    // Modules of unittest are separated by dots.
+    let separators: &[char] = if ecosystem == Ecosystem::Python {
+        &['/', '.']
+    } else {
+        &['/']
+    };
+    let name_all = |paths: &BTreeSet<&str>, others| name_all(paths, others, separators);
     !is_all(&ones) && !is_all(&others) && !name_all(&ones, &others) && !name_all(&others, &ones)
 }
 
+/// The projects and solutions that `dotnet test` is told.
+fn projects(command: &TestCommand) -> BTreeSet<&str> {
+    let after = command.argv.iter().skip_while(|word| *word != "test").skip(1);
+    let is_path = |word: &&str| !word.starts_with('-') && (word.contains(['/', '\\']) || word.ends_with("proj"));
+    after
+        .map(String::as_str)
+        .take_while(|word| *word != "--")
+        .filter(is_path)
+        .collect()
+}
+
 /// Whether some paths include all of the others.
-fn name_all(paths: &BTreeSet<&str>, others: &BTreeSet<&str>) -> bool {
+fn name_all(paths: &BTreeSet<&str>, others: &BTreeSet<&str>, separators: &[char]) -> bool {
     let is_in = |other: &str, path: &str| {
         let below = other.strip_prefix(path.trim_end_matches("/..."));
-        // Modules of unittest are separated by dots.
-        other == path || below.is_some_and(|rest| rest.starts_with(['/', '.']))
+        other == path || below.is_some_and(|rest| rest.starts_with(separators))
     };
     others.iter().all(|other| paths.iter().any(|path| is_in(other, path)))
 }

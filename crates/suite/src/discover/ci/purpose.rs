@@ -4,7 +4,7 @@ use greenlight_anchor::RepoPath;
 use greenlight_tree::checkout::Checkout;
 
 use crate::discover::directory::{Directory, is_directory};
-use crate::framework::Ecosystem;
+use crate::framework::{Ecosystem, Framework};
 use crate::test_command::TestCommand;
 
 /// Whether a command runs a part of the tests, as far as its words tell.
@@ -35,7 +35,8 @@ pub(super) fn is_partial(command: &TestCommand) -> bool {
             let mut paths = paths_of_python(&command.argv)
                 .filter(|word| !word.contains('*'))
                 .peekable();
-            chooses_by_name(&command.argv) || paths.peek().is_some() && paths.all(is_deep)
+            let is_part = |path: &str| is_deep(path) && !is_of_unit_tests(path);
+            chooses_by_name(&command.argv) || paths.peek().is_some() && paths.all(is_part)
         }
         Ecosystem::Php => {
             let is_runner = |word: &str| matches!(word.rsplit('/').next(), Some("phpunit" | "simple-phpunit" | "pest"));
@@ -179,6 +180,78 @@ pub(super) fn leave_out_own_target(checkout: &Checkout, command: &mut TestComman
     }
 }
 
+/// Replaces cargo-nextest, a plugin that this machine may lack, by `cargo test`, which runs the same tests. `None` if it is
+/// told something for which `cargo test` has no word. <https://nexte.st/docs/running/>
+pub(super) fn as_cargo_test(command: &mut TestCommand) -> Option<()> {
+    /// Options without a value, and those whose value may be the next word, that only say how the tests are run.
+    const FLAGS: [&str; 9] = [
+        "--cargo-quiet",
+        "--hide-progress-bar",
+        "--ignore-default-filter",
+        "--no-capture",
+        "--no-fail-fast",
+        "--no-input-handler",
+        "--no-output-indent",
+        "--nocapture",
+        "--no-tests",
+    ];
+    const VALUED: [&str; 21] = [
+        "--build-jobs",
+        "--cargo-message-format",
+        "--config-file",
+        "--failure-output",
+        "--final-status-level",
+        "--flaky-result",
+        "--jobs",
+        "--max-fail",
+        "--max-progress-running",
+        "--message-format",
+        "--no-tests",
+        "--profile",
+        "--retries",
+        "--show-progress",
+        "--status-level",
+        "--success-output",
+        "--test-threads",
+        "--tool-config-file",
+        "--user-config-file",
+        "-P",
+        "-j",
+    ];
+    if command.framework != Framework::Nextest {
+        return Some(());
+    }
+    let run = command
+        .argv
+        .windows(2)
+        .position(|pair| pair == ["nextest", "run"] || pair == ["nextest", "r"])?;
+    let mut words = command.argv.drain(run..).skip(2);
+    let mut kept = vec!["test".to_owned()];
+    while let Some(word) = words.next() {
+        let name = word.split('=').next().unwrap_or(&word);
+        match name {
+            "--" => return None,
+            // They choose tests.
+            "-E"
+            | "--filterset"
+            | "--filter-expr"
+            | "--partition"
+            | "--run-ignored"
+            | "--archive-file"
+            | "--binaries-metadata"
+            | "--cargo-metadata" => return None,
+            "--cargo-profile" => kept.push(word.replacen("--cargo-profile", "--profile", 1)),
+            _ if FLAGS.contains(&name) => {}
+            _ if VALUED.contains(&name) => _ = (!word.contains('=')).then(|| words.next()),
+            _ => kept.push(word),
+        }
+    }
+    drop(words);
+    command.argv.extend(kept);
+    command.framework = Framework::Cargo;
+    Some(())
+}
+
 /// Leaves out what makes `go test` measure coverage, which compiles all packages once more:
 /// <https://pkg.go.dev/cmd/go#hdr-Testing_flags>
 pub(super) fn leave_out_coverage(command: &mut TestCommand) {
@@ -270,6 +343,12 @@ fn names_tests(argv: &[String]) -> bool {
 /// `tests/unit`, `tests/test_a.py::test_b`: not the directory of all tests.
 fn is_deep(word: &str) -> bool {
     word.trim_start_matches("./").trim_end_matches('/').contains('/') || word.contains("::")
+}
+
+/// Whether a path is that of all unit tests: what is beside them are tests of another kind, which CI runs elsewhere.
+fn is_of_unit_tests(path: &str) -> bool {
+    let name = path.trim_end_matches('/').rsplit('/').next();
+    matches!(name, Some("unit" | "units" | "unittest" | "unittests" | "unit_tests"))
 }
 
 /// Whether a variable is for a tool or the tests. Workflows also keep versions and names in variables.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::nox;
 use super::tox::{MAX_TEXT, resolved, tox, tox_table};
 use crate::discover::directory::Directory;
-use crate::discover::step::tool::inline_tests;
+use crate::discover::step::tool::{inline_tests, is_test_module};
 use crate::framework::Framework;
 use crate::shell::python_module;
 
@@ -192,6 +192,14 @@ pub(super) fn runner(place: &Directory<'_>, words: &[String]) -> Option<(Framewo
     if is_python && inline_tests(words.get(1..).unwrap_or_default()).is_some() {
         let argv = [&owned(&["python3"]), &words[1..]].concat();
         return Some((Framework::Unittest, argv));
+    }
+    let module = python_module(words.get(1..).unwrap_or_default()).and_then(|at| words.get(at + 1));
+    if let Some(module) = module.filter(|module| is_python && is_test_module(module)) {
+        let path = module.replace('.', "/");
+        let is_there = [format!("{path}.py"), format!("{path}/__main__.py")]
+            .iter()
+            .any(|file| place.has(file));
+        return is_there.then(|| (Framework::Unittest, python(module)));
     }
     if let Some(script) = words.iter().find(|word| is_own_runner(word) && has(place, word)) {
         let mut argv = vec!["python3".to_string(), script.trim_start_matches("./").into()];

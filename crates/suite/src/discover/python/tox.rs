@@ -125,11 +125,35 @@ fn environment<'a>(arguments: &'a [String], set: Option<&'a str>) -> Option<&'a 
     if named.is_empty() {
         named.push(set.unwrap_or("py"));
     }
+    let named: Vec<&str> = named.iter().flat_map(|names| names.split(',')).map(str::trim).collect();
+    let is_plain = |name: &&str| !name.contains(['{', '}', ' ']) && !name.is_empty();
     match named.as_slice() {
-        [name] if !name.contains([',', '{', ' ']) && !name.is_empty() => Some(name),
+        [name] => Some(*name).filter(|name| is_plain(name)),
+        // Those with tests are named after Python, or after tests.
+        names if names.iter().all(is_plain) => names.iter().copied().find(|name| is_for_tests(name)),
         _ => None,
     }
 }
+
+fn is_for_tests(name: &str) -> bool {
+    let mut parts = name.split('-');
+    let is_version = |rest: &str| rest.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | 't'));
+    parts.any(|part| matches!(part, "test" | "tests" | "unit") || part.strip_prefix("py").is_some_and(is_version))
+}
+
+/// The folders of tox itself, at the beginning of a path: <https://tox.wiki/en/latest/config.html#substitutions>
+const OUTSIDE: [&str; 10] = [
+    "{toxworkdir}",
+    "{work_dir}",
+    "{envdir}",
+    "{env_dir}",
+    "{envtmpdir}",
+    "{env_tmp_dir}",
+    "{envlogdir}",
+    "{env_log_dir}",
+    "{temp_dir}",
+    "{distdir}",
+];
 
 /// One environment of the settings.
 struct Environment<'s> {
@@ -146,6 +170,8 @@ impl Environment<'_> {
         let directory = self
             .value("changedir")
             .or_else(|| self.value("change_dir"))
+            // Outside of the tree, so that the package is imported as it is installed.
+            .filter(|directory| !OUTSIDE.iter().any(|place| directory.trim().starts_with(place)))
             .map(in_root);
         // Where the commands run, the project's folder has another relative path.
         let parts = directory.iter().flat_map(|directory| directory.trim().split('/'));

@@ -80,6 +80,9 @@ const TASKS: [&str; 11] = [
     "vet",
 ];
 
+/// How the modules are called with which a package in Python runs its tests.
+const RUNNER_MODULES: [&str; 4] = ["test", "tests", "runtests", "run_tests"];
+
 /// What people call the task for all that CI does.
 const CI: &str = "ci";
 
@@ -215,7 +218,9 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
         .find(|word| !word.starts_with(['-', '+']))
         .copied()
         .unwrap_or_default();
-    let informs = rest.iter().any(|word| matches!(*word, "--version" | "--help" | "-V"));
+    // For some tools, `-V` only says more.
+    let is_version = rest == ["-V"] && !matches!(*first, "ctest" | "mvn" | "mvnw" | "prove");
+    let informs = is_version || rest.iter().any(|word| matches!(*word, "--version" | "--help"));
     if informs || runs_nothing(first, rest, sub) {
         return None;
     }
@@ -237,7 +242,8 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
     }
     if first.starts_with("python") {
         if let Some(at) = shell::python_module(rest) {
-            return by_name(&rest[at..], depth + 1);
+            return by_name(&rest[at..], depth + 1)
+                .or_else(|| is_test_module(rest[at]).then_some(Some(Framework::Unittest)));
         }
         if inline_tests(rest).is_some() {
             return Some(Some(Framework::Unittest));
@@ -328,6 +334,15 @@ pub(in crate::discover) fn inline_tests<W: AsRef<str>>(arguments: &[W]) -> Optio
         .then_some(at + 1)
 }
 
+/// `package.test`: a module with which a package runs its tests. Most start `unittest`.
+pub(in crate::discover) fn is_test_module(name: &str) -> bool {
+    name.split('.').count() > 1
+        && name
+            .rsplit('.')
+            .next()
+            .is_some_and(|last| RUNNER_MODULES.contains(&last))
+}
+
 /// Whether a command runs a script of the project that is named after its purpose, or is told it.
 fn is_own_script(first: &str, rest: &[&str]) -> bool {
     let stem = first.rsplit_once('.').map_or(first, |(stem, _)| stem);
@@ -394,6 +409,10 @@ pub(in crate::discover) fn build_project<'w>(arguments: &[&'w str]) -> Option<&'
 
 /// Whether the name of a script or target says that it tests or checks.
 pub(crate) fn is_task(name: &str) -> bool {
+    // `build:test` builds what the tests need.
+    if name.starts_with("build:") {
+        return false;
+    }
     let mut parts = name.split([':', '-', '_', '.', '/']);
     TASKS.contains(&name) || parts.any(|part| TASKS.contains(&part)) || name.ends_with("Test")
 }

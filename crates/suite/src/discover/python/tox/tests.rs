@@ -53,7 +53,8 @@ fn an_environment_has_what_it_does_not_say_from_the_base() {
     check(settings, "py", Some(&format!("{base}old\npytest tests\n")));
     check(settings, "pypy-lint", Some(&format!("{base}old\n")));
     check(settings, "docs", Some("export A='b c'\ncd docs\nmake html\n"));
-    check(settings, "own", None);
+    // Outside of the tree.
+    check(settings, "own", Some("export A='b c'\npytest tests\n"));
     check("[testenv]\ndeps = pytest\n", "py", None);
 }
 
@@ -95,7 +96,24 @@ fn the_environment_is_the_one_that_is_named() {
     assert_eq!(environment(&[], Some("unit")), Some("unit"));
     assert_eq!(environment(&["-eunit".into()], Some("docs")), Some("unit"));
     assert_eq!(environment(&[], Some("a,b")), None);
-    for line in ["-e a,b", "-e a -e b", "-e", "list", "-e a -- -k b", "devenv -e a"] {
+    for (line, expected) in [
+        ("-e lint,py", "py"),
+        ("-e py313,lint", "py313"),
+        ("-e docs -e unit-fast", "unit-fast"),
+        ("-e py3.13,py312", "py3.13"),
+    ] {
+        assert_eq!(named(line).as_deref(), Some(expected), "{line}");
+    }
+    for line in [
+        "-e a,b",
+        "-e a -e b",
+        "-e py{39,310}",
+        "-e pylint,docs",
+        "-e",
+        "list",
+        "-e a -- -k b",
+        "devenv -e a",
+    ] {
         assert_eq!(named(line), None, "{line}");
     }
 }

@@ -1,0 +1,145 @@
+//! Asks whether there is a value at all, instead of whether it counts as true, and asks before an element is read.
+
+use tree_sitter::Node;
+
+use super::logic::{decides, is_joined_condition};
+use super::role::MAX_TEXT;
+use super::site::{Edit, Site};
+use crate::template::Template;
+
+/// Maximum number of nodes of a condition that are looked through for elements.
+const MAX_NODES: usize = 60;
+
+pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    if !place.node().is_named() || place.text().len() > MAX_TEXT {
+        return;
+    }
+    if decides(place) {
+        is_there(place, found);
+    }
+    if place.is_condition() || is_joined_condition(place) {
+        has_element(place, found);
+    }
+}
+
+/// `x` becomes `x is not None`, and `not x` becomes `x is None`; and the other way round.
+fn is_there(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    let (negation, negated) = language.negation;
+    let ways = language.style.presence;
+    let text = place.text();
+    let asked = |way: &str| {
+        let value = text.strip_suffix(way.strip_prefix("{}")?)?;
+        is_path(value).then_some(value)
+    };
+    let mut push = |made: String, likeness: f32| {
+        found.push(place.edit(made, Template::Presence).similar(likeness));
+    };
+    if let Some(value) = ways.iter().find_map(|(nothing, _)| asked(nothing)) {
+        push(format!("{negation}{value}"), 1.0);
+    } else if let Some(value) = ways.iter().find_map(|(_, anything)| asked(anything)) {
+        push(value.to_owned(), 1.0);
+    } else if place.kind() == negated {
+        let Some(value) = text.strip_prefix(negation.trim_end()).map(str::trim_start) else {
+            return;
+        };
+        for (nothing, _) in ways.iter().filter(|_| is_path(value)) {
+            push(nothing.replace("{}", value), 1.0);
+        }
+    } else if is_path(text) && place.parent_kind() != negated {
+        for (_, anything) in ways {
+            push(anything.replace("{}", text), 1.0);
+        }
+    }
+}
+
+/// A variable, or a member of one.
+fn is_path(text: &str) -> bool {
+    let mut parts = text.split('.');
+    let is_name = |part: &str| {
+        part.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$'))
+            && part.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$'))
+    };
+    let is_constant = matches!(
+        text,
+        "True" | "False" | "None" | "true" | "false" | "null" | "undefined"
+    );
+    !is_constant && parts.all(is_name)
+}
+
+/// `a[i] == b` becomes `len(a) > i and a[i] == b`: what has no such element is not asked.
+fn has_element(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    let style = &place.source.language.style;
+    let [and, _] = style.logical;
+    let Some(size) = style.sizes.first() else { return };
+    let mut seen = Vec::new();
+    for (sequence, index) in elements(place) {
+        if seen.contains(&(sequence, index)) {
+            continue;
+        }
+        seen.push((sequence, index));
+        let made = format!("{} > {index} {and} {}", size.replace("{}", sequence), place.text());
+        found.push(place.edit(made, Template::Conjunct).similar(0.9));
+    }
+}
+
+/// The elements of sequences that a condition reads: the sequence, and the position.
+fn elements<'t>(place: &Site<'_, 't>) -> Vec<(&'t str, &'t str)> {
+    const KINDS: [&str; 4] = ["subscript", "subscript_expression", "index_expression", "array_access"];
+    let mut found = Vec::new();
+    let mut left: Vec<Node<'t>> = vec![place.node()];
+    let mut visited = 0;
+    while let Some(node) = left.pop() {
+        visited += 1;
+        if visited > MAX_NODES {
+            break;
+        }
+        if KINDS.contains(&node.kind())
+            && let (Some(sequence), Some(index)) = (node.named_child(0), node.named_child(1))
+        {
+            let [sequence, index] = [sequence, index].map(|node| place.source.text_of(node));
+            let is_position = |text: &str| text.chars().all(|c| c.is_alphanumeric() || " _+-".contains(c));
+            if is_path(sequence) && is_position(index) && !index.starts_with('-') {
+                found.push((sequence, index));
+            }
+        }
+        let count = u32::try_from(node.named_child_count()).unwrap_or(0);
+        left.extend((0..count).filter_map(|at| node.named_child(at)));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::templates::tests::offers;
+
+    #[test]
+    fn a_value_may_be_there_and_not_count_as_true() {
+        let python =
+            |condition: &str| format!("def f(key, a):\n    if {condition}:\n        return a\n    return key\n");
+        for (before, after) in [
+            ("key", "key is not None"),
+            ("not key", "key is None"),
+            ("a.b and a", "a.b is not None and a"),
+            ("key is not None", "key"),
+            ("key is None", "not key"),
+            ("a[1] == key", "len(a) > 1 and a[1] == key"),
+            ("key and a[key + 1]", "key and len(a) > key + 1 and a[key + 1]"),
+        ] {
+            offers("f.py", &python(before), &[&python(after)]);
+            if !before.contains('[') {
+                offers("f.py", &python(after), &[&python(before)]);
+            }
+        }
+        let script = |condition: &str| format!("const f = (key, a) => {{\n  if ({condition}) return a;\n}};\n");
+        for (before, after) in [
+            ("key", "key !== undefined"),
+            ("!a.b", "a.b == null"),
+            ("key !== null", "key"),
+        ] {
+            offers("f.js", &script(before), &[&script(after)]);
+        }
+        let go = "package a\n\nfunc f(a []int, i int) bool {\n\tif a[i] == 0 && a[i+1] > 0 {\n\t\treturn true\n\t}\n\treturn false\n}\n";
+        offers("a.go", go, &[&go.replace("a[i+1] >", "len(a) > i+1 && a[i+1] >")]);
+    }
+}
