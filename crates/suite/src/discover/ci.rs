@@ -5,6 +5,7 @@
 //! command is found is used only where the project's files know nothing better.
 
 mod configuration;
+mod names;
 mod own;
 mod purpose;
 
@@ -14,6 +15,7 @@ use greenlight_readers::ci_step::CiStep;
 use greenlight_tree::checkout::Checkout;
 
 pub(super) use self::configuration::configure;
+use self::names::{names_more, names_others};
 use self::purpose::{
     as_cargo_test, enter_directory, is_for_another_machine, is_maven, is_partial, is_toolchain, leave_out_coverage,
     leave_out_own_target,
@@ -215,6 +217,7 @@ impl StepCommands<'_> {
             checkout: self.checkout,
             directory: command.directory.clone(),
         };
+        go::name_folders(&place, &mut command);
         if let Some(counted) = javascript::uncounted(&place, &command.argv) {
             command.argv = counted;
         }
@@ -257,9 +260,9 @@ impl StepCommands<'_> {
             // A job may run two frameworks one after the other; two jobs may run the same tests in two ways.
             let is_known = |other: &TestCommand| {
                 let is_in_turn = other.framework != command.framework && other.source == command.source;
-                is_alike(other, &command) && !is_in_turn && !own::names_others(other, &command)
+                is_alike(other, &command) && !is_in_turn && !names_others(other, &command)
             };
-            if let Some(less) = self.known.iter_mut().find(|other| own::names_more(&command, other)) {
+            if let Some(less) = self.known.iter_mut().find(|other| names_more(&command, other)) {
                 // Other scripts of the job of the first one still follow it.
                 let source = less.source.clone();
                 *less = TestCommand { source, ..command };
@@ -335,7 +338,6 @@ fn usable(checkout: &Checkout, mut command: TestCommand, own_env: &BTreeSet<Stri
     leave_out_own_target(checkout, &mut command);
     leave_out_coverage(&mut command);
     enter_directory(checkout, &mut command);
-    go::name_folders(&place, &mut command);
     as_cargo_test(&mut command)?;
     if is_partial(&command) || is_for_another_machine(&command) {
         return None;

@@ -7,6 +7,7 @@ use super::*;
 
 mod chosen;
 mod left_out;
+mod lines;
 mod python;
 
 pub(super) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Checkout) {

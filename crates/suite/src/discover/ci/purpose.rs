@@ -184,7 +184,7 @@ pub(super) fn leave_out_own_target(checkout: &Checkout, command: &mut TestComman
 /// told something for which `cargo test` has no word. <https://nexte.st/docs/running/>
 pub(super) fn as_cargo_test(command: &mut TestCommand) -> Option<()> {
     /// Options without a value, and those whose value may be the next word, that only say how the tests are run.
-    const FLAGS: [&str; 9] = [
+    const FLAGS: [&str; 8] = [
         "--cargo-quiet",
         "--hide-progress-bar",
         "--ignore-default-filter",
@@ -193,7 +193,6 @@ pub(super) fn as_cargo_test(command: &mut TestCommand) -> Option<()> {
         "--no-input-handler",
         "--no-output-indent",
         "--nocapture",
-        "--no-tests",
     ];
     const VALUED: [&str; 21] = [
         "--build-jobs",

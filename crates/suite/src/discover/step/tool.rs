@@ -1,8 +1,10 @@
 //! Recognises tools that run tests or checks, also behind wrappers.
 
 mod passive;
+mod python;
 
 use self::passive::runs_nothing;
+pub(in crate::discover) use self::python::{inline_tests, is_test_module};
 use crate::framework::Framework;
 use crate::frameworks::spec::CommandLine;
 use crate::shell;
@@ -79,9 +81,6 @@ const TASKS: [&str; 11] = [
     "verify",
     "vet",
 ];
-
-/// How the modules are called with which a package in Python runs its tests.
-const RUNNER_MODULES: [&str; 4] = ["test", "tests", "runtests", "run_tests"];
 
 /// What people call the task for all that CI does.
 const CI: &str = "ci";
@@ -316,31 +315,6 @@ fn script(interpreter: &str, arguments: &[&str]) -> Option<usize> {
             true => 1,
         };
     }
-}
-
-/// The index of the code in the arguments of Python, as in `-We -c 'import a, test.__main__' test_a`, if it imports the
-/// tests of the standard library or `unittest` after something else: <https://docs.python.org/3/library/test.html>
-pub(in crate::discover) fn inline_tests<W: AsRef<str>>(arguments: &[W]) -> Option<usize> {
-    let mut options = arguments.iter().map(AsRef::as_ref);
-    let at = options.position(|word| !word.starts_with('-') || word == "-c")?;
-    let code = arguments
-        .get(at + 1)
-        .filter(|_| arguments[at].as_ref() == "-c")?
-        .as_ref();
-    let is_start = |module: &str| code.contains(&format!("import {module}")) || code.contains(&format!("{module}("));
-    ["test.__main__", "unittest.__main__", "unittest.main"]
-        .into_iter()
-        .any(is_start)
-        .then_some(at + 1)
-}
-
-/// `package.test`: a module with which a package runs its tests. Most start `unittest`.
-pub(in crate::discover) fn is_test_module(name: &str) -> bool {
-    name.split('.').count() > 1
-        && name
-            .rsplit('.')
-            .next()
-            .is_some_and(|last| RUNNER_MODULES.contains(&last))
 }
 
 /// Whether a command runs a script of the project that is named after its purpose, or is told it.

@@ -3,7 +3,7 @@
 use super::*;
 
 /// The commands of a project with this workflow.
-fn commands(jobs: &str, more: &[(&str, &str)]) -> Vec<String> {
+pub(super) fn commands(jobs: &str, more: &[(&str, &str)]) -> Vec<String> {
     let workflow = format!("on: [push, pull_request]\njobs:\n{jobs}");
     let mut files = vec![
         (".github/workflows/ci.yml", workflow.as_str()),
@@ -18,7 +18,7 @@ fn commands(jobs: &str, more: &[(&str, &str)]) -> Vec<String> {
 }
 
 /// The commands of a project with one job of these steps.
-fn steps(steps: &str, more: &[(&str, &str)]) -> Vec<String> {
+pub(super) fn steps(steps: &str, more: &[(&str, &str)]) -> Vec<String> {
     commands(
         &format!("  test:\n    runs-on: ubuntu-latest\n    steps:\n{steps}"),
         more,
