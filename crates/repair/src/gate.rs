@@ -21,6 +21,7 @@ use super::suspect::Ranking;
 use super::turned_down::TurnedDown;
 use super::unbound::unbinds_a_name;
 use super::verdict::{BehaviourComparison, CandidateVerdict};
+use super::votes::Vote;
 use super::{dead_branch, explain, votes};
 use crate::found::Finding;
 use crate::task::Task;
@@ -29,7 +30,7 @@ use crate::template::{EditKind, Template};
 /// Edits with a lower weight are seldom the fix.
 const MIN_WEIGHT: f32 = 0.3;
 /// The share of a score that makes another edit about as likely: if behaviour can be compared, and if it cannot.
-pub(super) const COMPARED: f32 = 0.55;
+const COMPARED: f32 = 0.55;
 const UNCOMPARED: f32 = 0.9;
 /// After a rejection, a fix is offered only if its score is at least this share of the rejected one's.
 const UNLIKELY: f32 = 1.0 / 3.0;
@@ -155,14 +156,19 @@ impl Gate<'_, '_> {
                 .filter(|index| passing[*index].score >= least)
                 .take(MAX_RIVALS)
                 .collect();
-            let judged = judged(passing, *chosen, &rivals, which);
-            let compared = self.compare(&judged, stop).await?;
+            let mut judged = judged(passing, *chosen, &rivals, which);
+            let mut compared = self.compare(&judged, stop).await?;
+            if compared.is_none() && judged.len() > rivals.len() + 1 {
+                // There may have been too much to compare.
+                judged.truncate(rivals.len() + 1);
+                compared = self.compare(&judged, stop).await?;
+            }
             if compared.as_ref().is_some_and(BehaviourComparison::overflows) {
                 self.seen().insert(candidate.digest(), OVERFLOWS);
                 continue;
             }
-            let against = self.against(&judged[..=rivals.len()], &judged, compared.as_ref());
-            // Without a comparison, that they kill a branch would not say that they behave differently.
+            let against = self.against((&judged, rivals.len()), which, compared.as_ref());
+            // Without a comparison, a rival that kills a branch may still behave like the candidate elsewhere.
             let may_kill = compared.is_some();
             // Boxed, because a worker's stack is small.
             let agree = against.is_empty() || (may_kill && Box::pin(self.all_kill(&against, stop)).await?);
@@ -276,31 +282,36 @@ impl Gate<'_, '_> {
         judged: &[Candidate],
         stop: &CancellationToken,
     ) -> Result<Option<BehaviourComparison>, suite::Error> {
-        if judged.len() == 1 || !self.can_compare() {
+        if !self.can_compare() {
             return Ok(None);
         }
         self.runner.behaviours(judged, stop).await
     }
 
-    /// The rivals that speak against the first of them. If behaviour cannot be compared, those of similar score do.
+    /// Of the rivals that follow the first candidate, those that speak against it. If behaviour cannot be compared, those
+    /// of similar score do.
     fn against<'c>(
         &self,
-        rivals: &'c [Candidate],
-        judged: &[Candidate],
+        (judged, count): (&'c [Candidate], usize),
+        which: Rivals,
         compared: Option<&BehaviourComparison>,
     ) -> Vec<&'c Candidate> {
-        let Some((first, others)) = rivals.split_first() else {
+        let Some((first, others)) = judged.split_first() else {
             return Vec::new();
         };
+        let others = &others[..count.min(others.len())];
         // A person who turned one patch down wants to see another one, and chooses between equally likely ones.
         if !self.task.excluded.is_empty() {
             return Vec::new();
         }
         match compared {
             Some(compared) => {
-                let place = |candidate: &Candidate| (candidate.path.clone(), candidate.line);
-                let votes: Vec<_> = judged.iter().map(|one| (one.score, place(one))).collect();
-                let against = votes::against(&votes, compared);
+                let votes: Vec<Vote<'_>> = judged.iter().map(Vote::of).collect();
+                let share = match which {
+                    Rivals::AboutAsLikely => COMPARED,
+                    Rivals::All => 0.0,
+                };
+                let against = votes::against(&votes, share, compared);
                 others
                     .iter()
                     .enumerate()
@@ -363,7 +374,8 @@ enum Rivals {
 fn judged(passing: &[Candidate], chosen: usize, rivals: &[usize], which: Rivals) -> Vec<Candidate> {
     let mut others: Vec<usize> = match which {
         Rivals::AboutAsLikely if !rivals.is_empty() => (0..passing.len())
-            .filter(|index| *index != chosen && !rivals.contains(index))
+            // What edits several files cannot be compared.
+            .filter(|index| *index != chosen && !rivals.contains(index) && passing[*index].others.is_empty())
             .collect(),
         _ => Vec::new(),
     };

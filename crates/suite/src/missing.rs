@@ -16,6 +16,8 @@ use greenlight_tree::checkout::Checkout;
 use manifests::{MIN_NAME, kind_of, lists, lists_like, manifests};
 use plugins::{is_known, plugins};
 
+use crate::discover::go_module;
+
 /// A name with at most this many different characters may be one of the project's, mistyped.
 const MAX_TYPOS: usize = 2;
 
@@ -157,10 +159,9 @@ impl<'a> Project<'a> {
             PackageKind::Go => {
                 let is_of_library = !top.contains('.');
                 is_of_library
-                    || self.texts("go.mod").any(|text| {
-                        let own = text.lines().find_map(|line| line.trim().strip_prefix("module "));
-                        own.is_some_and(|own| is_below(name, own.trim()))
-                    })
+                    || self
+                        .texts("go.mod")
+                        .any(|text| go_module(&text).is_some_and(|own| is_below(name, own)))
             }
             PackageKind::Ruby => {
                 let file = format!("{}.rb", name.trim_end_matches(".rb"));

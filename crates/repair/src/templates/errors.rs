@@ -30,13 +30,21 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
         .filter(|other| *other != name && !siblings.contains(other))
         .filter(|other| seen.insert(*other))
         .take(MAX_OTHERS);
-    let clauses = place.source.language.style.several_errors;
-    let is_alone = clauses.is_some_and(|(clause, _)| clause == place.parent_kind());
-    let is_one_of = clauses.is_some_and(|(clause, several)| {
-        place.parent_kind() == several && place.above(2).is_some_and(|step| step.node.kind() == clause)
-    });
+    let several = place.source.language.style.several_errors;
+    // `except A as e` has another node around the error.
+    let kinds: Vec<&str> = (1..=LEVELS)
+        .map_while(|levels| place.above(levels))
+        .map(|step| step.node.kind())
+        .filter(|kind| *kind != "as_pattern")
+        .collect();
+    let is_alone = several.is_some_and(|(clause, _)| kinds.first() == Some(&clause));
+    let is_one_of = several.is_some_and(|(clause, several)| kinds.starts_with(&[several, clause]));
+    let is_any = |name: &str| matches!(name, "Exception" | "BaseException");
     for (rank, other) in others.enumerate() {
         found.push(place.edit(other, Template::Exception).similar(falling(rank)));
+        if is_any(other) || is_any(name) {
+            continue;
+        }
         // One more error.
         let both = match (is_alone, is_one_of) {
             (true, _) => format!("({name}, {other})"),

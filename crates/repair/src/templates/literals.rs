@@ -68,9 +68,19 @@ fn interpolated(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         return;
     };
     let text = place.text();
-    let mut names = text.split(open).skip(1).filter_map(|rest| rest.split('}').next());
-    let has_name = names.any(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));
-    if !has_name || !text.starts_with(['"', '\'']) {
+    // Keys, attributes and modules are written as they are, and so is what a method fills in.
+    let is_kept = matches!(place.parent_kind(), "attribute" | "member_expression" | "jsx_attribute")
+        || place.field() == "key"
+        || place.parent_kind().contains("import");
+    let is_path = |name: &str| {
+        let mut parts = name.split('.');
+        parts.all(|part| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_'))
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let mut names = text.split(open).skip(1).peekable();
+    let has_names =
+        names.peek().is_some() && names.all(|rest| rest.split_once('}').is_some_and(|(name, _)| is_path(name)));
+    if !has_names || is_kept || !text.starts_with(['"', '\'']) {
         return;
     }
     let made = if mark.chars().all(char::is_alphabetic) {

@@ -56,21 +56,32 @@ fn compare_values(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     found.push(place.edit(compared, Template::Method).similar(likeness));
 }
 
-/// Whether a branch depends on whether the value counts as true.
+/// Whether a branch depends on whether the value counts as true: it is a condition, or joined with others to one.
 pub(super) fn decides(place: &Site<'_, '_>) -> bool {
-    place.is_condition() || is_joined_condition(place)
-}
-
-/// Whether the node is one of several conditions that are joined.
-pub(super) fn is_joined_condition(place: &Site<'_, '_>) -> bool {
-    is_logical(place, 1)
+    let (_, negated) = place.source.language.negation;
+    let joins = |levels: usize| {
+        let kind = place.above(levels).map_or("", |step| step.node.kind());
+        is_logical(place, levels) || kind == negated || kind == "parenthesized_expression"
+    };
+    let above = (1..place.path.len())
+        .take_while(|levels| joins(*levels))
+        .last()
+        .unwrap_or(0);
+    (0..=above).any(|levels| {
+        let path = &place.path[..place.path.len() - levels];
+        let whole = Site {
+            source: place.source,
+            path,
+        };
+        whole.is_condition()
+    })
 }
 
 /// `ready` becomes `!ready` in a condition.
 fn negate(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let (prefix, negation) = language.negation;
-    let decides = decides(place) || is_question(place);
+    let decides = place.is_condition() || is_logical(place, 1) || is_question(place);
     let is_comparison = |kind: &str| kind == "comparison_operator";
     let is_operation = operator(place, 0).is_some_and(|operator| !matches!(operator, "&&" | "||" | "and" | "or"));
     if !decides
@@ -108,7 +119,7 @@ fn drop_operand(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
 
 fn is_logical(place: &Site<'_, '_>, levels: usize) -> bool {
     operator(place, levels).is_some_and(|operator| matches!(operator, "&&" | "||" | "and" | "or"))
-        && (levels == 0 || matches!(place.field(), "left" | "right"))
+        && (levels != 1 || matches!(place.field(), "left" | "right"))
 }
 
 fn operator<'t>(place: &Site<'_, 't>, levels: usize) -> Option<&'t str> {

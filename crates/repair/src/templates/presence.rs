@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::logic::{decides, is_joined_condition};
+use super::logic::decides;
 use super::role::MAX_TEXT;
 use super::site::{Edit, Site};
 use crate::template::Template;
@@ -11,13 +11,8 @@ use crate::template::Template;
 const MAX_NODES: usize = 60;
 
 pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
-    if !place.node().is_named() || place.text().len() > MAX_TEXT {
-        return;
-    }
-    if decides(place) {
+    if place.node().is_named() && place.text().len() <= MAX_TEXT && decides(place) {
         is_there(place, found);
-    }
-    if place.is_condition() || is_joined_condition(place) {
         has_element(place, found);
     }
 }
@@ -69,23 +64,44 @@ fn is_path(text: &str) -> bool {
 
 /// `a[i] == b` becomes `len(a) > i and a[i] == b`: what has no such element is not asked.
 fn has_element(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
-    let style = &place.source.language.style;
-    let [and, _] = style.logical;
-    let Some(size) = style.sizes.first() else { return };
+    // What these bind is not there yet, and operands of a chain have their own edits.
+    const BINDERS: [&str; 6] = [" for ", ":=", "=>", "lambda", "func(", "|"];
+    let [and, or] = place.source.language.style.logical;
+    let joins = |word: &str| place.text().contains(&format!(" {word} "));
+    if BINDERS.iter().any(|binder| place.text().contains(binder)) || joins(and) || joins(or) {
+        return;
+    }
     let mut seen = Vec::new();
-    for (sequence, index) in elements(place) {
-        if seen.contains(&(sequence, index)) {
+    for element in elements(place) {
+        if seen.contains(&element) || !counts(element.index) {
             continue;
         }
-        seen.push((sequence, index));
-        let made = format!("{} > {index} {and} {}", size.replace("{}", sequence), place.text());
+        let size = element.size.replace("{}", element.sequence);
+        let made = format!("{size} > {} {and} {}", element.index, place.text());
         found.push(place.edit(made, Template::Conjunct).similar(0.9));
+        seen.push(element);
     }
 }
 
-/// The elements of sequences that a condition reads: the sequence, and the position.
-fn elements<'t>(place: &Site<'_, 't>) -> Vec<(&'t str, &'t str)> {
-    const KINDS: [&str; 4] = ["subscript", "subscript_expression", "index_expression", "array_access"];
+/// Whether an index is a number or computed, or has a name that people count with. Others may be keys of a map.
+fn counts(index: &str) -> bool {
+    const NAMES: [&str; 10] = [
+        "at", "end", "idx", "index", "last", "left", "pos", "position", "right", "start",
+    ];
+    let is_number = index.starts_with(|c: char| c.is_ascii_digit());
+    is_number || index.contains('+') || index.len() == 1 || NAMES.contains(&index)
+}
+
+/// An element of a sequence that a condition reads.
+#[derive(PartialEq, Eq)]
+struct Element<'t> {
+    sequence: &'t str,
+    index: &'t str,
+    /// How the sequence's size is written, with `{}` for the sequence.
+    size: &'static str,
+}
+
+fn elements<'t>(place: &Site<'_, 't>) -> Vec<Element<'t>> {
     let mut found = Vec::new();
     let mut left: Vec<Node<'t>> = vec![place.node()];
     let mut visited = 0;
@@ -94,13 +110,21 @@ fn elements<'t>(place: &Site<'_, 't>) -> Vec<(&'t str, &'t str)> {
         if visited > MAX_NODES {
             break;
         }
-        if KINDS.contains(&node.kind())
-            && let (Some(sequence), Some(index)) = (node.named_child(0), node.named_child(1))
-        {
+        let size = match node.kind() {
+            // In Java, only arrays have brackets.
+            "array_access" => Some("{}.length"),
+            "subscript" | "subscript_expression" | "index_expression" => {
+                place.source.language.style.sizes.first().copied()
+            }
+            _ => None,
+        };
+        if let (Some(size), Some(sequence), Some(index)) = (size, node.named_child(0), node.named_child(1)) {
             let [sequence, index] = [sequence, index].map(|node| place.source.text_of(node));
-            let is_position = |text: &str| text.chars().all(|c| c.is_alphanumeric() || " _+-".contains(c));
-            if is_path(sequence) && is_position(index) && !index.starts_with('-') {
-                found.push((sequence, index));
+            let is_position = index
+                .chars()
+                .all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '+'));
+            if is_path(sequence) && is_position {
+                found.push(Element { sequence, index, size });
             }
         }
         let count = u32::try_from(node.named_child_count()).unwrap_or(0);
@@ -111,7 +135,7 @@ fn elements<'t>(place: &Site<'_, 't>) -> Vec<(&'t str, &'t str)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::templates::tests::offers;
+    use crate::templates::tests::{offers, offers_not};
 
     #[test]
     fn a_value_may_be_there_and_not_count_as_true() {
@@ -124,13 +148,19 @@ mod tests {
             ("key is not None", "key"),
             ("key is None", "not key"),
             ("a[1] == key", "len(a) > 1 and a[1] == key"),
-            ("key and a[key + 1]", "key and len(a) > key + 1 and a[key + 1]"),
+            ("key and a[2]", "key and len(a) > 2 and a[2]"),
         ] {
             offers("f.py", &python(before), &[&python(after)]);
             if !before.contains('[') {
                 offers("f.py", &python(after), &[&python(before)]);
             }
         }
+        offers_not(
+            "f.py",
+            "def f(name):\n    name = name or 'a'\n    return name\n",
+            "is not None",
+        );
+        offers_not("f.py", &python("a[key] == 1"), "len(a) > key");
         let script = |condition: &str| format!("const f = (key, a) => {{\n  if ({condition}) return a;\n}};\n");
         for (before, after) in [
             ("key", "key !== undefined"),

@@ -7,6 +7,7 @@
 mod configuration;
 mod names;
 mod own;
+mod parts;
 mod purpose;
 
 use std::collections::BTreeSet;
@@ -140,35 +141,6 @@ impl StepCommands<'_> {
         }
     }
 
-    fn add_part(&mut self, mut part: TestCommand, own_env: &BTreeSet<String>) {
-        leave_out_coverage(&mut part);
-        let part = own::with_variables(part, own_env);
-        let is_go = part.framework.spec().ecosystem == Ecosystem::Go;
-        let is_known = |other: &TestCommand| other.argv == part.argv || is_go;
-        if self.parts.len() < MAX_COMMANDS && !self.parts.iter().any(|other| is_alike(other, &part) && is_known(other))
-        {
-            self.parts.push(part);
-        }
-    }
-
-    /// Where CI runs no command for all tests, the parts that the project names are all there is.
-    fn add_parts(&mut self) {
-        let parts = std::mem::take(&mut self.parts);
-        // The same job may also test a package of Rust by a target that could not be read.
-        let is_read = |part: &TestCommand| {
-            let mut others = self.other.iter();
-            part.framework != Framework::Cargo
-                || !others.any(|other| other.directory == part.directory && other.source == part.source)
-        };
-        let is_run = |part: &TestCommand| {
-            let mut alike = self.known.iter().filter(|known| is_alike(known, part));
-            alike.any(|known| !own::is_of_another_package(self.checkout, known, part))
-        };
-        let is_missing = |part: &TestCommand| is_read(part) && !is_run(part);
-        let missing: Vec<TestCommand> = parts.into_iter().filter(is_missing).take(MAX_PARTS).collect();
-        self.known.extend(missing);
-    }
-
     /// Where no command could be found in what CI calls, the project's own scripts run as CI calls them: any other
     /// command would be a guess.
     fn add_own(&mut self) {
@@ -213,6 +185,10 @@ impl StepCommands<'_> {
 
     fn add(&mut self, step: &CiStep, command: TestCommand, own_env: BTreeSet<String>, depth: usize) {
         let mut command = own::entered(self.checkout, command);
+        enter_directory(self.checkout, &mut command);
+        if as_cargo_test(&mut command).is_none() {
+            return;
+        }
         let place = Directory {
             checkout: self.checkout,
             directory: command.directory.clone(),
@@ -337,8 +313,6 @@ fn usable(checkout: &Checkout, mut command: TestCommand, own_env: &BTreeSet<Stri
     };
     leave_out_own_target(checkout, &mut command);
     leave_out_coverage(&mut command);
-    enter_directory(checkout, &mut command);
-    as_cargo_test(&mut command)?;
     if is_partial(&command) || is_for_another_machine(&command) {
         return None;
     }

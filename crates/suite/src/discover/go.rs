@@ -18,16 +18,20 @@ pub(super) fn complete(place: &Directory<'_>, command: &mut TestCommand) {
     }
 }
 
+/// The name of the module that a `go.mod` describes: <https://go.dev/ref/mod#go-mod-file-module>
+pub(crate) fn module(manifest: &str) -> Option<&str> {
+    let line = manifest.lines().find_map(|line| line.trim().strip_prefix("module "))?;
+    let name = line.split("//").next().unwrap_or(line);
+    Some(name.trim().trim_matches(['"', '`']))
+}
+
 /// Names packages of the module itself by their folders: `example.com/a/b` of the module `example.com/a` is `./b`.
 pub(super) fn name_folders(place: &Directory<'_>, command: &mut TestCommand) {
     if command.framework.spec().ecosystem != Ecosystem::Go {
         return;
     }
     let text = place.text("go.mod").unwrap_or_default();
-    let mut lines = text.lines().filter_map(|line| line.trim().strip_prefix("module "));
-    let Some(module) = lines.next().map(|name| name.trim().trim_matches('"')) else {
-        return;
-    };
+    let Some(module) = module(&text) else { return };
     for word in &mut command.argv {
         match word.strip_prefix(module) {
             Some("") => *word = ".".into(),

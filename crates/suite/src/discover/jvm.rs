@@ -38,7 +38,8 @@ pub(crate) fn is_part(place: &Directory<'_>, manifest: &str) -> bool {
     }
 }
 
-/// Whether a folder belongs to no build of Gradle, which finds the settings at the root, and they do not include it:
+/// Whether a folder that is no [part](is_part) of the root's build is no build of Gradle at all, because the settings at
+/// the root are for it, too:
 /// <https://docs.gradle.org/current/userguide/settings_file_basics.html>
 pub(crate) fn is_left_out(place: &Directory<'_>) -> bool {
     const SETTINGS: [&str; 2] = ["settings.gradle", "settings.gradle.kts"];

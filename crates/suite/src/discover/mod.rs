@@ -23,6 +23,7 @@ use greenlight_readers::ci_step::CiStep;
 use greenlight_tree::checkout::Checkout;
 
 use self::directory::Directory;
+pub(super) use self::go::module as go_module;
 pub use self::parts::{CommandPart, parts};
 pub(super) use self::python::tox_requirements;
 pub use self::rust::has_member;

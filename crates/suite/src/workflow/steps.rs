@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use super::actions::{checkout_path, installed_by_action, runtime, set_up};
 use super::expression::is_false;
@@ -251,7 +251,7 @@ fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFi
     };
     let directory = in_tree(&directory)?;
     Some(Script {
-        text: interpolate(run, &scope).or_else(|| interpolate(&without_unknown_settings(run), &scope))?,
+        text: interpolate(run, &scope).or_else(|| interpolate(&without_unknown_settings(run, &scope), &scope))?,
         directory: in_checkout(directory, around.checkout.as_deref())?,
         env: scope.env,
         own_env: step
@@ -268,20 +268,34 @@ fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFi
 /// Whether a script builds in a directory beside the checkout.
 fn builds_elsewhere(directory: &str, script: &str) -> bool {
     let plain: String = directory.split_whitespace().collect();
-    let is_beside = plain.starts_with("${{runner.workspace}}") || plain.starts_with("${{runner.temp}}");
-    let mut words = script.split_whitespace();
-    is_beside && words.any(|word| matches!(word, "cmake" | "ctest" | "ninja" | "meson"))
+    let beside = ["${{runner.workspace}}", "${{runner.temp}}"]
+        .iter()
+        .find_map(|above| plain.strip_prefix(above));
+    // A deeper one may be in the checkout, whose name is not known here.
+    let is_beside = beside.is_some_and(|rest| !rest.trim_matches('/').contains(['/', '$']));
+    let mut programs = script.lines().filter_map(|line| line.split_whitespace().next());
+    is_beside && programs.any(|program| matches!(program, "cmake" | "ctest" | "ninja" | "meson"))
 }
 
 /// A script without the settings of Gradle and Maven whose values only earlier steps know, such as
-/// `-Pversion=${{ steps.a.outputs.b }}`: the project has a value, too.
-fn without_unknown_settings(script: &str) -> String {
-    static SETTING: LazyLock<Option<Regex>> =
-        LazyLock::new(|| pattern(r#"(^|\s)-[PD][A-Za-z0-9_.-]+=(?:"\$\{\{[^}"]*\}\}"|\$\{\{[^}]*\}\})(\s|$)"#));
-    SETTING.as_ref().map_or_else(
-        || script.to_owned(),
-        |setting| setting.replace_all(script, "$1$2").into_owned(),
-    )
+/// `-Pversion=${{ steps.a.outputs.b }}`: the project has values for them, too.
+fn without_unknown_settings(script: &str, scope: &Scope) -> String {
+    static SETTING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        pattern(r#"(?P<before>^|\s)-[PD][A-Za-z0-9_.-]+=(?P<value>(?:"[^"\n]*"|\$\{\{[^}\n]*\}\}|[^\s"$])+)"#)
+    });
+    let is_known = |value: &str| interpolate(value, scope).is_some();
+    match SETTING
+        .as_ref()
+        .filter(|_| script.contains("gradle") || script.contains("mvn"))
+    {
+        Some(setting) => setting
+            .replace_all(script, |found: &Captures<'_>| match is_known(&found["value"]) {
+                true => found[0].to_owned(),
+                false => found["before"].to_owned(),
+            })
+            .into_owned(),
+        None => script.to_owned(),
+    }
 }
 
 /// Whether a script is one line that any shell reads in the same way.

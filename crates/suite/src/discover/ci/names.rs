@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::purpose::{packages, paths_of_python};
+use super::purpose::{arguments, packages, paths_of_python};
 use crate::discover::step::tool::inline_tests;
 use crate::framework::{Ecosystem, Framework};
 use crate::test_command::TestCommand;
@@ -38,15 +38,41 @@ pub(super) fn names_others(one: &TestCommand, other: &TestCommand) -> bool {
     !is_all(&ones) && !is_all(&others) && !name_all(&ones, &others) && !name_all(&others, &ones)
 }
 
-/// The projects and solutions that `dotnet test` is told.
+/// The projects and solutions that `dotnet test` is told: <https://learn.microsoft.com/dotnet/core/tools/dotnet-test>
 fn projects(command: &TestCommand) -> BTreeSet<&str> {
-    let after = command.argv.iter().skip_while(|word| *word != "test").skip(1);
-    let is_path = |word: &&str| !word.starts_with('-') && (word.contains(['/', '\\']) || word.ends_with("proj"));
-    after
-        .map(String::as_str)
-        .take_while(|word| *word != "--")
-        .filter(is_path)
-        .collect()
+    const VALUED: [&str; 20] = [
+        "--arch",
+        "--collect",
+        "--configuration",
+        "--diag",
+        "--filter",
+        "--framework",
+        "--logger",
+        "--os",
+        "--output",
+        "--results-directory",
+        "--runtime",
+        "--settings",
+        "--test-adapter-path",
+        "--verbosity",
+        "-c",
+        "-f",
+        "-l",
+        "-o",
+        "-s",
+        "-v",
+    ];
+    let end = command
+        .argv
+        .iter()
+        .position(|word| word == "--")
+        .unwrap_or(command.argv.len());
+    let is_path = |word: &&str| {
+        let is_file = ["proj", ".sln", ".slnx", ".slnf"].iter().any(|end| word.ends_with(end));
+        // `/p:Name=value` is an option.
+        !word.starts_with('/') && (word.contains(['/', '\\']) || is_file)
+    };
+    arguments(&command.argv[..end], &VALUED).filter(is_path).collect()
 }
 
 /// Whether some paths include all of the others.

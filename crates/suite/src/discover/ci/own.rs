@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use greenlight_tree::checkout::Checkout;
 
 use super::names_a_test;
-use super::purpose::{is_for_tools, names_packages, packages};
+use super::purpose::{is_for_tools, names_deep_folders, names_packages, packages};
 use crate::ci_build::{BuildCommand, MANAGERS};
 use crate::discover::directory::Directory;
 use crate::discover::others::MAKEFILES;
@@ -33,11 +33,10 @@ const NEED_MORE: [&str; 14] = [
     "systemctl",
 ];
 /// Words in the names of scripts that do not test what the other scripts of a job test, or need a browser that Linux has.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 13] = [
     "types", "type", "lint", "browser", "browsers", "e2e", "coverage", "watch", "bench", "chrome", "firefox", "visual",
+    "build",
 ];
-/// So many packages of Go in one command are a list of those to test, and not a special case.
-const MIN_PACKAGES: usize = 3;
 /// Maximum size of a script that is looked through, in bytes.
 const MAX_SCRIPT: usize = 200_000;
 
@@ -268,11 +267,20 @@ pub(super) fn names_a_part(command: &TestCommand) -> bool {
                 ])
         }
         Ecosystem::Go => {
-            let is_list = packages(&command.argv).filter(|word| word.starts_with('.')).count() >= MIN_PACKAGES;
-            !has(&["-run"]) && (has(&["-short"]) && !names_packages(&command.argv) || is_list)
+            let is_list = || packages(&command.argv).all(|word| word.starts_with('.'));
+            !has(&["-run"]) && (has(&["-short"]) != names_packages(&command.argv)) && is_list()
         }
+        Ecosystem::Python => names_deep_folders(command),
         _ => false,
     }
+}
+
+/// The packages that a command of Cargo names.
+fn named_packages(argv: &[String]) -> impl Iterator<Item = &str> {
+    let joined = argv.iter().filter_map(|word| word.strip_prefix("--package="));
+    let pairs = argv.iter().zip(argv.iter().skip(1));
+    let apart = pairs.filter(|(option, _)| matches!(option.as_str(), "-p" | "--package"));
+    joined.chain(apart.map(|(_, name)| name.as_str()))
 }
 
 /// Whether a command of Cargo only tests the package at the root, and the other one names further ones.
@@ -290,10 +298,7 @@ pub(super) fn is_of_another_package(checkout: &Checkout, all: &TestCommand, part
         && is_cargo(part)
         && names(part, &["-p", "--package"])
         && !names(all, &["--workspace", "--all", "-p", "--package", "--manifest-path"])
-        && rust::root_package(&root).is_some_and(|package| {
-            let values = || part.argv.iter().map(|word| word.rsplit('=').next().unwrap_or(word));
-            !values().any(|word| word == package)
-        })
+        && rust::root_package(&root).is_some_and(|package| named_packages(&part.argv).any(|name| name != package))
 }
 
 /// Whether a command runs all tests without the default features, which may compile other code.

@@ -35,8 +35,7 @@ pub(super) fn is_partial(command: &TestCommand) -> bool {
             let mut paths = paths_of_python(&command.argv)
                 .filter(|word| !word.contains('*'))
                 .peekable();
-            let is_part = |path: &str| is_deep(path) && !is_of_unit_tests(path);
-            chooses_by_name(&command.argv) || paths.peek().is_some() && paths.all(is_part)
+            chooses_by_name(&command.argv) || paths.peek().is_some() && paths.all(is_deep)
         }
         Ecosystem::Php => {
             let is_runner = |word: &str| matches!(word.rsplit('/').next(), Some("phpunit" | "simple-phpunit" | "pest"));
@@ -80,6 +79,13 @@ pub(super) fn paths_of_python(argv: &[String]) -> impl Iterator<Item = &str> {
     arguments(argv, &VALUED).filter(move |word| !is_runner(word))
 }
 
+/// Whether a command of Python is told folders below those of all tests, and no files or names.
+pub(super) fn names_deep_folders(command: &TestCommand) -> bool {
+    let mut paths = paths_of_python(&command.argv).peekable();
+    let is_folder = |path: &str| is_deep(path) && !path.contains(['*', ':']) && !path.ends_with(".py");
+    paths.peek().is_some() && paths.all(is_folder) && !chooses_by_name(&command.argv)
+}
+
 /// Whether pytest runs only tests with certain names. `-k "not slow"` runs nearly all.
 fn chooses_by_name(argv: &[String]) -> bool {
     let values = argv
@@ -103,7 +109,7 @@ pub(super) fn is_maven(command: &TestCommand) -> bool {
 }
 
 /// The arguments of a program that are neither options nor values of these options.
-fn arguments<'a>(argv: &'a [String], valued: &'a [&str]) -> impl Iterator<Item = &'a str> {
+pub(super) fn arguments<'a>(argv: &'a [String], valued: &'a [&str]) -> impl Iterator<Item = &'a str> {
     let pairs = argv.iter().skip(1).zip(argv);
     let plain = pairs.filter(|(word, before)| !word.starts_with('-') && !valued.contains(&before.as_str()));
     plain.map(|(word, _)| word.as_str())
@@ -180,21 +186,65 @@ pub(super) fn leave_out_own_target(checkout: &Checkout, command: &mut TestComman
     }
 }
 
-/// Replaces cargo-nextest, a plugin that this machine may lack, by `cargo test`, which runs the same tests. `None` if it is
-/// told something for which `cargo test` has no word. <https://nexte.st/docs/running/>
+/// Replaces cargo-nextest, a plugin that this machine may lack, by `cargo test`, which runs the same tests, and those in
+/// documentation. `None` if the command chooses tests, or says something that `cargo test` does not know.
+/// <https://nexte.st/docs/running/>, <https://doc.rust-lang.org/cargo/commands/cargo-test.html>
 pub(super) fn as_cargo_test(command: &mut TestCommand) -> Option<()> {
-    /// Options without a value, and those whose value may be the next word, that only say how the tests are run.
-    const FLAGS: [&str; 8] = [
+    /// Options of both, without a value and with one.
+    const SHARED: [&str; 21] = [
+        "--all",
+        "--all-features",
+        "--all-targets",
+        "--benches",
+        "--bins",
+        "--examples",
+        "--frozen",
+        "--ignore-rust-version",
+        "--lib",
+        "--locked",
+        "--no-default-features",
+        "--offline",
+        "--quiet",
+        "--release",
+        "--tests",
+        "--verbose",
+        "--workspace",
+        "-q",
+        "-r",
+        "-v",
+        "-vv",
+    ];
+    const SHARED_WITH_VALUE: [&str; 14] = [
+        "--bench",
+        "--bin",
+        "--color",
+        "--config",
+        "--example",
+        "--exclude",
+        "--features",
+        "--manifest-path",
+        "--package",
+        "--target",
+        "--target-dir",
+        "--test",
+        "-F",
+        "-p",
+    ];
+    /// Options of cargo-nextest that only say how the tests are run, without a value and with one.
+    const LEFT_OUT: [&str; 11] = [
         "--cargo-quiet",
+        "--cargo-verbose",
+        "--fail-fast",
+        "--ff",
         "--hide-progress-bar",
         "--ignore-default-filter",
+        "--nff",
         "--no-capture",
         "--no-fail-fast",
         "--no-input-handler",
-        "--no-output-indent",
         "--nocapture",
     ];
-    const VALUED: [&str; 21] = [
+    const LEFT_OUT_WITH_VALUE: [&str; 20] = [
         "--build-jobs",
         "--cargo-message-format",
         "--config-file",
@@ -203,7 +253,6 @@ pub(super) fn as_cargo_test(command: &mut TestCommand) -> Option<()> {
         "--flaky-result",
         "--jobs",
         "--max-fail",
-        "--max-progress-running",
         "--message-format",
         "--no-tests",
         "--profile",
@@ -220,32 +269,29 @@ pub(super) fn as_cargo_test(command: &mut TestCommand) -> Option<()> {
     if command.framework != Framework::Nextest {
         return Some(());
     }
-    let run = command
-        .argv
-        .windows(2)
-        .position(|pair| pair == ["nextest", "run"] || pair == ["nextest", "r"])?;
-    let mut words = command.argv.drain(run..).skip(2);
+    let is_run = |pair: &[String]| pair[0] == "nextest" && matches!(pair[1].as_str(), "run" | "r");
+    let run = command.argv.windows(2).position(is_run)?;
     let mut kept = vec!["test".to_owned()];
+    let mut words = command.argv.get(run + 2..)?.iter();
     while let Some(word) = words.next() {
-        let name = word.split('=').next().unwrap_or(&word);
-        match name {
-            "--" => return None,
-            // They choose tests.
-            "-E"
-            | "--filterset"
-            | "--filter-expr"
-            | "--partition"
-            | "--run-ignored"
-            | "--archive-file"
-            | "--binaries-metadata"
-            | "--cargo-metadata" => return None,
-            "--cargo-profile" => kept.push(word.replacen("--cargo-profile", "--profile", 1)),
-            _ if FLAGS.contains(&name) => {}
-            _ if VALUED.contains(&name) => _ = (!word.contains('=')).then(|| words.next()),
-            _ => kept.push(word),
+        let name = word.split('=').next().unwrap_or(word);
+        let takes_another = !word.contains('=');
+        if SHARED.contains(&name) {
+            kept.push(word.clone());
+        } else if SHARED_WITH_VALUE.contains(&name) || name == "--cargo-profile" {
+            kept.push(word.replacen("--cargo-profile", "--profile", 1));
+            if takes_another {
+                kept.push(words.next()?.clone());
+            }
+        } else if LEFT_OUT_WITH_VALUE.contains(&name) {
+            if takes_another {
+                words.next()?;
+            }
+        } else if !LEFT_OUT.contains(&name) {
+            return None;
         }
     }
-    drop(words);
+    command.argv.truncate(run);
     command.argv.extend(kept);
     command.framework = Framework::Cargo;
     Some(())
@@ -344,8 +390,8 @@ fn is_deep(word: &str) -> bool {
     word.trim_start_matches("./").trim_end_matches('/').contains('/') || word.contains("::")
 }
 
-/// Whether a path is that of all unit tests: what is beside them are tests of another kind, which CI runs elsewhere.
-fn is_of_unit_tests(path: &str) -> bool {
+/// Whether a path is that of all unit tests.
+pub(super) fn is_of_unit_tests(path: &str) -> bool {
     let name = path.trim_end_matches('/').rsplit('/').next();
     matches!(name, Some("unit" | "units" | "unittest" | "unittests" | "unit_tests"))
 }

@@ -217,9 +217,11 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
         .find(|word| !word.starts_with(['-', '+']))
         .copied()
         .unwrap_or_default();
-    // For some tools, `-V` only says more.
-    let is_version = rest == ["-V"] && !matches!(*first, "ctest" | "mvn" | "mvnw" | "prove");
-    let informs = is_version || rest.iter().any(|word| matches!(*word, "--version" | "--help"));
+    // `-V` only makes some tools say more.
+    let is_version = |word: &str| word == "-V" && !matches!(*first, "ctest" | "mvn" | "mvnw");
+    let informs = rest
+        .iter()
+        .any(|word| matches!(*word, "--version" | "--help") || is_version(word));
     if informs || runs_nothing(first, rest, sub) {
         return None;
     }
@@ -383,10 +385,6 @@ pub(in crate::discover) fn build_project<'w>(arguments: &[&'w str]) -> Option<&'
 
 /// Whether the name of a script or target says that it tests or checks.
 pub(crate) fn is_task(name: &str) -> bool {
-    // `build:test` builds what the tests need.
-    if name.starts_with("build:") {
-        return false;
-    }
     let mut parts = name.split([':', '-', '_', '.', '/']);
     TASKS.contains(&name) || parts.any(|part| TASKS.contains(&part)) || name.ends_with("Test")
 }

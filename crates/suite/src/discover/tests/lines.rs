@@ -32,6 +32,13 @@ fn dotnet_builds_what_ci_has_built_before() {
         both[..2],
         ["dotnet test a/A.Tests -f net8.0", "dotnet test a/A.Tests.Web -f net8.0"]
     );
+    let twice = [
+        "dotnet test -p:A=a/b --results-directory out/a",
+        "dotnet test --results-directory out/b",
+    ];
+    let once = run(&twice, &projects);
+    assert_eq!(once[0], twice[0]);
+    assert!(!once.iter().any(|command| command == twice[1]), "{once:?}");
 }
 
 #[test]
@@ -43,6 +50,11 @@ fn cargo_tests_what_ci_tests_with_plugins_and_in_other_packages() {
             "cargo test --locked --features x --profile fast",
         ),
         ("cargo nextest run -E 'test(a)'", "cargo test"),
+        ("cargo nextest run -Pci --all-features", "cargo test"),
+        (
+            "cargo nextest run --fail-fast --all-features",
+            "cargo test --all-features",
+        ),
         (
             "cargo nextest run --no-tests pass --workspace",
             "cargo test --workspace",
@@ -62,6 +74,8 @@ fn cargo_tests_what_ci_tests_with_plugins_and_in_other_packages() {
         &workspace,
     );
     assert_eq!(all[..2], ["cargo test --features x", "cargo test -p b"]);
+    let all = run(&["cargo test", "cargo nextest run -p a -p b"], &workspace);
+    assert_eq!(all[..2], ["cargo test", "cargo test -p a -p b"]);
     let all = run(&["cargo test --workspace", "cargo test -p b"], &workspace);
     assert_eq!(all[0], "cargo test --workspace");
     assert!(!all.contains(&"cargo test -p b".into()), "{all:?}");
@@ -77,9 +91,10 @@ fn maven_and_gradle_are_told_what_ci_tells_them() {
         ("gradlew", ""),
         ("old/build.gradle", ""),
     ];
-    let line = "\"./gradlew -Pversion=${{ steps.a.outputs.version }} -Px=1 check\"";
-    let all = run(&[line], &gradle);
-    assert_eq!(all[0], "./gradlew -Px=1 check");
+    let unknown =
+        "\"./gradlew -Pa=${{ steps.a.outputs.b }} -Pb=${{ steps.a.outputs.b }}-x -Pos=${{ runner.os }} check\"";
+    let all = run(&[unknown], &gradle);
+    assert_eq!(all[0], "./gradlew -Pos=Linux check");
     assert!(!all.iter().any(|command| command.contains("old")), "{all:?}");
 }
 
@@ -91,6 +106,12 @@ fn python_tests_what_its_tools_name() {
     assert_eq!(
         first("pytest tests/api", &[("tests/api/test_d.py", "")]),
         "python3 -m pytest"
+    );
+    // Where CI tests folders one after the other, none is left out.
+    let both = [("tests/unit/test_c.py", ""), ("tests/api/test_d.py", "")];
+    assert_eq!(
+        run(&["pytest tests/unit", "pytest tests/api"], &both)[..2],
+        ["python3 -m pytest tests/unit", "python3 -m pytest tests/api"]
     );
     let module = [("a/test/__main__.py", ""), ("a/test/case.py", "")];
     assert_eq!(first("python -bb -m a.test", &module), "python3 -bb -m a.test");
@@ -110,6 +131,15 @@ fn several_packages_of_go_are_all_there_is() {
         &go,
     );
     assert!(all.contains(&"go test -tags x ./a ./b ./c".into()), "{all:?}");
+    let lists = run(&["go test ./a ./b", "go test ./b ./c"], &go);
+    assert!(lists.contains(&"go test ./a ./b ./c".into()), "{lists:?}");
+    let inner = [
+        ("go.mod", "module m\n"),
+        ("sub/go.mod", "module m/sub // inner\n"),
+        ("sub/a_test.go", ""),
+    ];
+    let entered = run(&["go test -C sub m/sub/..."], &inner);
+    assert!(entered.contains(&"cd sub && go test ./...".into()), "{entered:?}");
     let one = run(&["go test example.com/m/a"], &go);
     assert!(one.contains(&"go test ./...".into()), "{one:?}");
 }

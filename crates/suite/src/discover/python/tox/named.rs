@@ -46,7 +46,34 @@ pub(super) fn environment<'a>(arguments: &'a [String], set: Option<&'a str>) -> 
 
 /// Whether an environment is named after Python, or after tests.
 fn is_for_tests(name: &str) -> bool {
-    let mut parts = name.split('-');
+    const OTHERS: [&str; 22] = [
+        "benchmark",
+        "black",
+        "build",
+        "check",
+        "cov",
+        "coverage",
+        "docs",
+        "doc",
+        "e2e",
+        "flake8",
+        "format",
+        "functional",
+        "integration",
+        "lint",
+        "mypy",
+        "package",
+        "pylint",
+        "ruff",
+        "style",
+        "types",
+        "typing",
+        "wheel",
+    ];
+    let mut parts = name.split(['-', '_']);
+    if name.split(['-', '_']).any(|part| OTHERS.contains(&part)) {
+        return false;
+    }
     let is_version = |rest: &str| rest.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | 't'));
     parts.any(|part| matches!(part, "test" | "tests" | "unit") || part.strip_prefix("py").is_some_and(is_version))
 }

@@ -1,0 +1,103 @@
+//! Commands for a part of the tests. Where CI runs no command for all of them, its parts are all there is.
+
+use std::collections::BTreeSet;
+
+use super::own::{is_of_another_package, with_variables};
+use super::purpose::{is_of_unit_tests, leave_out_coverage, names_packages, packages, paths_of_python};
+use super::{MAX_PARTS, StepCommands, is_alike};
+use crate::discover::directory::Directory;
+use crate::discover::{MAX_COMMANDS, python};
+use crate::framework::{Ecosystem, Framework};
+use crate::test_command::TestCommand;
+
+/// So many packages of Go are a list of those to test, and not a special case.
+const MIN_PACKAGES: usize = 3;
+/// Maximum number of packages of such a list.
+const MAX_PACKAGES: usize = 200;
+
+impl StepCommands<'_> {
+    pub(super) fn add_part(&mut self, mut part: TestCommand, own_env: &BTreeSet<String>) {
+        leave_out_coverage(&mut part);
+        let mut part = with_variables(part, own_env);
+        if ecosystem(&part) == Ecosystem::Python {
+            let place = Directory {
+                checkout: self.checkout,
+                directory: part.directory.clone(),
+            };
+            let Some((argv, framework)) = python::selected(&place, &part.argv) else {
+                return;
+            };
+            part.import_root = part.import_root.or_else(|| Some(".".into()));
+            (part.argv, part.framework) = (argv, framework);
+        }
+        let mut alike = self.parts.iter_mut().filter(|other| is_alike(other, &part));
+        if ecosystem(&part) == Ecosystem::Go {
+            // What is in any of the lists is tested.
+            match alike.next() {
+                Some(list) => unite(list, &part),
+                None => self.push_part(part),
+            }
+        } else if !alike.any(|other| other.argv == part.argv) {
+            self.push_part(part);
+        }
+    }
+
+    fn push_part(&mut self, part: TestCommand) {
+        if self.parts.len() < MAX_COMMANDS {
+            self.parts.push(part);
+        }
+    }
+
+    pub(super) fn add_parts(&mut self) {
+        let parts = std::mem::take(&mut self.parts);
+        let missing: Vec<TestCommand> = parts
+            .iter()
+            .filter(|part| self.is_missing(part) && is_all_there_is(part, &parts))
+            .take(MAX_PARTS)
+            .cloned()
+            .collect();
+        self.known.extend(missing);
+    }
+
+    fn is_missing(&self, part: &TestCommand) -> bool {
+        // The same job may also test a package of Rust by a target that could not be read.
+        let is_read = part.framework != Framework::Cargo
+            || !self
+                .other
+                .iter()
+                .any(|other| other.directory == part.directory && other.source == part.source);
+        let mut alike = self.known.iter().filter(|known| is_alike(known, part));
+        is_read && !alike.any(|known| !is_of_another_package(self.checkout, known, part))
+    }
+}
+
+/// Whether a part, with the others, may be all that CI tests. A folder or a package alone may be a special case.
+fn is_all_there_is(part: &TestCommand, all: &[TestCommand]) -> bool {
+    match ecosystem(part) {
+        Ecosystem::Go => !names_packages(&part.argv) || packages(&part.argv).count() >= MIN_PACKAGES,
+        Ecosystem::Python => {
+            let mut alike = all.iter().filter(|other| is_alike(other, part));
+            alike.any(|other| paths_of_python(&other.argv).any(is_of_unit_tests))
+        }
+        _ => true,
+    }
+}
+
+fn ecosystem(command: &TestCommand) -> Ecosystem {
+    command.framework.spec().ecosystem
+}
+
+/// Adds the packages of another command of Go.
+fn unite(list: &mut TestCommand, other: &TestCommand) {
+    // One that names none tests the package of its folder, or all short tests.
+    if !names_packages(&list.argv) || !names_packages(&other.argv) {
+        return;
+    }
+    let known: BTreeSet<&str> = packages(&list.argv).collect();
+    let more: Vec<String> = packages(&other.argv)
+        .filter(|package| !known.contains(package))
+        .take(MAX_PACKAGES.saturating_sub(known.len()))
+        .map(String::from)
+        .collect();
+    list.argv.extend(more);
+}
