@@ -30,7 +30,7 @@ const FAULTS: [Fault; 6] = [
     Fault::SecondaryLimit { retry_after: 5 },
 ];
 
-/// How long PostgreSQL may take to stop and to start again. `pg_ctl` gives up after 60 seconds by itself, and the tests
+/// How long PostgreSQL may take to stop and to start again. `pg_ctl` gives up after 60 seconds by default, and the tests
 /// run beside the soak in CI.
 const RESTART_SECONDS: &str = "300";
 

@@ -20,9 +20,8 @@ use super::same_argument::passes_a_variable_twice;
 use super::suspect::Ranking;
 use super::turned_down::TurnedDown;
 use super::unbound::unbinds_a_name;
-use super::verdict::{BehaviourComparison, CandidateVerdict};
-use super::votes::Vote;
-use super::{dead_branch, explain, votes};
+use super::verdict::{Behaviour, BehaviourComparison, CandidateVerdict};
+use super::{dead_branch, explain};
 use crate::found::Finding;
 use crate::task::Task;
 use crate::template::{EditKind, Template};
@@ -34,9 +33,8 @@ const COMPARED: f32 = 0.55;
 const UNCOMPARED: f32 = 0.9;
 /// After a rejection, a fix is offered only if its score is at least this share of the rejected one's.
 const UNLIKELY: f32 = 1.0 / 3.0;
-/// Maximum number of rivals that are compared, and of further edits that may agree with one of them.
+/// Maximum number of rivals that are compared.
 const MAX_RIVALS: usize = 12;
-const MAX_OTHERS: usize = 12;
 /// Maximum number of findings that are shown, each confirmed by a run of the whole suite.
 const MAX_FINDINGS: usize = 3;
 
@@ -99,7 +97,8 @@ impl Gate<'_, '_> {
             .filter(|index| self.risks(&passing[*index], turned_down).is_empty())
             .collect();
         sure.sort_by(|a, b| passing[*b].score.total_cmp(&passing[*a].score));
-        self.decide_among(passing, &sure, Rivals::AboutAsLikely, stop).await
+        self.decide_among(passing, &sure, |score| self.least_rival(score), stop)
+            .await
     }
 
     /// Judges candidates after every edit was tried: one of a kind that is seldom the fix is certain if nothing else that
@@ -122,7 +121,7 @@ impl Gate<'_, '_> {
         }
         let mut all: Vec<usize> = (0..passing.len()).collect();
         all.sort_by(|a, b| passing[*b].score.total_cmp(&passing[*a].score));
-        self.decide_among(passing, &all, Rivals::All, stop).await
+        self.decide_among(passing, &all, |_| 0.0, stop).await
     }
 
     /// Judges the candidates with these indices, the likeliest first.
@@ -130,7 +129,7 @@ impl Gate<'_, '_> {
         &self,
         passing: &[Candidate],
         sure: &[usize],
-        which: Rivals,
+        least_rival: impl Fn(f32) -> f32,
         stop: &CancellationToken,
     ) -> Result<Decision, suite::Error> {
         for (at, chosen) in sure.iter().enumerate() {
@@ -143,36 +142,26 @@ impl Gate<'_, '_> {
                 self.seen().insert(candidate.digest(), KILLS);
                 continue;
             }
-            let least = match which {
-                Rivals::AboutAsLikely => self.least_rival(candidate.score),
-                Rivals::All => 0.0,
-            };
             // The right fix may be to remove code, although that alone is never proposed.
-            let removals = (0..passing.len()).filter(|index| passing[*index].template.kind() == EditKind::Removal);
-            let rivals: Vec<usize> = sure[at + 1..]
+            let removals = passing
                 .iter()
-                .copied()
-                .chain(removals)
-                .filter(|index| passing[*index].score >= least)
+                .filter(|other| other.template.kind() == EditKind::Removal);
+            let rivals = sure[at + 1..].iter().map(|index| &passing[*index]).chain(removals);
+            let rivals: Vec<Candidate> = rivals
+                .filter(|rival| rival.score >= least_rival(candidate.score))
                 .take(MAX_RIVALS)
+                .cloned()
                 .collect();
-            let mut judged = judged(passing, *chosen, &rivals, which);
-            let mut compared = self.compare(&judged, stop).await?;
-            if compared.is_none() && judged.len() > rivals.len() + 1 {
-                // There may have been too much to compare.
-                judged.truncate(rivals.len() + 1);
-                compared = self.compare(&judged, stop).await?;
-            }
+            let compared = self.compare(candidate, &rivals, stop).await?;
             if compared.as_ref().is_some_and(BehaviourComparison::overflows) {
                 self.seen().insert(candidate.digest(), OVERFLOWS);
                 continue;
             }
-            let against = self.against((&judged, rivals.len()), which, compared.as_ref());
-            // Without a comparison, a rival that kills a branch may still behave like the candidate elsewhere.
-            let may_kill = compared.is_some();
-            // Boxed, because a worker's stack is small.
-            let agree = against.is_empty() || (may_kill && Box::pin(self.all_kill(&against, stop)).await?);
-            let nearest = judged.get(1).map(|rival| rival.score / candidate.score);
+            let mut agree = self.agree(candidate, &rivals, compared.as_ref());
+            if let (false, Some(compared)) = (agree, &compared) {
+                agree = Box::pin(self.agree_alive(&rivals, compared, stop)).await?;
+            }
+            let nearest = rivals.first().map(|rival| rival.score / candidate.score);
             tracing::debug!(
                 candidate.score,
                 rivals = rivals.len(),
@@ -188,10 +177,18 @@ impl Gate<'_, '_> {
         Ok(Decision::Wait)
     }
 
-    /// Whether each of these kills a branch.
-    async fn all_kill(&self, rivals: &[&Candidate], stop: &CancellationToken) -> Result<bool, suite::Error> {
-        for rival in rivals {
-            if !self.kills(rival, stop).await? {
+    /// Whether all rivals that behave differently kill a branch.
+    async fn agree_alive(
+        &self,
+        rivals: &[Candidate],
+        compared: &BehaviourComparison,
+        stop: &CancellationToken,
+    ) -> Result<bool, suite::Error> {
+        let Some((first, others)) = compared.candidates.split_first() else {
+            return Ok(false);
+        };
+        for (rival, behaviour) in rivals.iter().zip(others) {
+            if behaviour != first && !self.kills(rival, stop).await? {
                 return Ok(false);
             }
         }
@@ -276,53 +273,30 @@ impl Gate<'_, '_> {
             || self.ranking.has(&candidate.path, &candidate.range)
     }
 
-    /// Calls the code as it is, and with each of these candidates.
+    /// Calls the code as it is, with the candidate and with each of its rivals.
     async fn compare(
         &self,
-        judged: &[Candidate],
+        candidate: &Candidate,
+        rivals: &[Candidate],
         stop: &CancellationToken,
     ) -> Result<Option<BehaviourComparison>, suite::Error> {
         if !self.can_compare() {
             return Ok(None);
         }
-        self.runner.behaviours(judged, stop).await
+        let all: Vec<Candidate> = [candidate].into_iter().chain(rivals).cloned().collect();
+        self.runner.behaviours(&all, stop).await
     }
 
-    /// Of the rivals that follow the first candidate, those that speak against it. If behaviour cannot be compared, those
-    /// of similar score do.
-    fn against<'c>(
-        &self,
-        (judged, count): (&'c [Candidate], usize),
-        which: Rivals,
-        compared: Option<&BehaviourComparison>,
-    ) -> Vec<&'c Candidate> {
-        let Some((first, others)) = judged.split_first() else {
-            return Vec::new();
-        };
-        let others = &others[..count.min(others.len())];
+    /// Whether all do the same with the same inputs, as far as can be observed. If behaviour cannot be compared, a
+    /// rival of similar score counts as a disagreement.
+    fn agree(&self, candidate: &Candidate, rivals: &[Candidate], compared: Option<&BehaviourComparison>) -> bool {
         // A person who turned one patch down wants to see another one, and chooses between equally likely ones.
-        if !self.task.excluded.is_empty() {
-            return Vec::new();
+        if rivals.is_empty() || !self.task.excluded.is_empty() {
+            return true;
         }
         match compared {
-            Some(compared) => {
-                let votes: Vec<Vote<'_>> = judged.iter().map(Vote::of).collect();
-                let share = match which {
-                    Rivals::AboutAsLikely => COMPARED,
-                    Rivals::All => 0.0,
-                };
-                let against = votes::against(&votes, share, compared);
-                others
-                    .iter()
-                    .enumerate()
-                    .filter(|(index, _)| against.contains(&(index + 1)))
-                    .map(|(_, rival)| rival)
-                    .collect()
-            }
-            None => {
-                let least = first.score * UNCOMPARED;
-                others.iter().filter(|rival| rival.score >= least).collect()
-            }
+            Some(compared) => agreed(compared),
+            None => rivals.iter().all(|rival| rival.score < candidate.score * UNCOMPARED),
         }
     }
 
@@ -362,27 +336,15 @@ impl Gate<'_, '_> {
     }
 }
 
-/// Which other edits are rivals of a candidate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rivals {
-    AboutAsLikely,
-    All,
-}
-
-/// The candidate, its rivals, and the likeliest of all others that pass, whose behaviour says how many ways there are to
-/// the same one.
-fn judged(passing: &[Candidate], chosen: usize, rivals: &[usize], which: Rivals) -> Vec<Candidate> {
-    let mut others: Vec<usize> = match which {
-        Rivals::AboutAsLikely if !rivals.is_empty() => (0..passing.len())
-            // What edits several files cannot be compared.
-            .filter(|index| *index != chosen && !rivals.contains(index) && passing[*index].others.is_empty())
-            .collect(),
-        _ => Vec::new(),
+/// Whether all behave as the first one does. Those that have become a constant are left out if the code as it is and the
+/// first one have different answers: that an edit passes by answering everything alike says more about the tests.
+fn agreed(compared: &BehaviourComparison) -> bool {
+    let Some((first, rivals)) = compared.candidates.split_first() else {
+        return true;
     };
-    others.sort_by(|a, b| passing[*b].score.total_cmp(&passing[*a].score));
-    others.truncate(MAX_OTHERS);
-    let all = [chosen].into_iter().chain(rivals.iter().copied()).chain(others);
-    all.map(|index| passing[index].clone()).collect()
+    let is_degenerate =
+        |rival: &Behaviour| rival.is_constant_beside(first) && rival.is_constant_beside(&compared.original);
+    rivals.iter().all(|rival| rival == first || is_degenerate(rival))
 }
 
 /// The run of the whole suite on a fresh copy with the candidate, if it is an improvement.
@@ -393,4 +355,40 @@ async fn confirmed(
 ) -> Result<Option<TestRun>, suite::Error> {
     let fresh = suite::run_fresh(&task.suite.for_proof(), &candidate.tree(task.checkout), &[], stop).await?;
     Ok(is_better(task.before, &fresh).is_ok().then_some(fresh))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_different_answer_is_a_different_behaviour() {
+        for (candidates, expected) in [
+            (&[][..], true),
+            (&[&["1", "2"], &["1", "2"]], true),
+            (&[&["1", "2"], &["1", "2"], &["1", "3"]], false),
+            // One that answers everything alike.
+            (&[&["1", "2"], &["2", "2"]], true),
+            (&[&["1", "2"], &["2", "raises TypeError"]], false),
+            // The likeliest one does, and then it is one opinion among others.
+            (&[&["2", "2"], &["1", "2"]], false),
+        ] {
+            let compared = BehaviourComparison {
+                original: of(&["2", "1"]),
+                candidates: candidates.iter().map(|answers| of(*answers)).collect(),
+            };
+            assert_eq!(agreed(&compared), expected, "{candidates:?}");
+        }
+        let was_constant = BehaviourComparison {
+            original: of(&["1", "1"]),
+            candidates: vec![of(&["1", "2"]), of(&["2", "2"])],
+        };
+        assert!(!agreed(&was_constant));
+    }
+
+    fn of(answers: &[&str]) -> Behaviour {
+        Behaviour {
+            answers: answers.iter().map(ToString::to_string).collect(),
+        }
+    }
 }

@@ -48,7 +48,6 @@ mod tools;
 mod turned_down;
 mod unbound;
 mod verdict;
-mod votes;
 mod warm;
 
 use std::collections::BTreeSet;

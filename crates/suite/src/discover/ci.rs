@@ -6,6 +6,7 @@
 
 mod configuration;
 mod names;
+mod nextest;
 mod own;
 mod parts;
 mod purpose;
@@ -17,8 +18,9 @@ use greenlight_tree::checkout::Checkout;
 
 pub(super) use self::configuration::configure;
 use self::names::{names_more, names_others};
+use self::nextest::as_cargo_test;
 use self::purpose::{
-    as_cargo_test, enter_directory, is_for_another_machine, is_maven, is_partial, is_toolchain, leave_out_coverage,
+    enter_directory, is_for_another_machine, is_maven, is_partial, is_toolchain, leave_out_coverage,
     leave_out_own_target,
 };
 use super::directory::Directory;

@@ -190,10 +190,8 @@ fn main_suites(commands: &[TestCommand]) -> impl Iterator<Item = usize> + '_ {
 }
 
 fn is_aside_command(command: &TestCommand) -> bool {
-    command
-        .directory
-        .as_ref()
-        .is_some_and(|directory| is_aside(directory.as_str()))
+    let directory = command.directory.as_ref();
+    directory.is_some_and(|directory| is_aside(directory.as_str()))
 }
 
 /// Whether the name of a directory says that it holds examples, tools or tests.

@@ -10,7 +10,7 @@ use crate::discover::{MAX_COMMANDS, python};
 use crate::framework::{Ecosystem, Framework};
 use crate::test_command::TestCommand;
 
-/// So many packages of Go are a list of those to test, and not a special case.
+/// With at least this many packages, a command of Go has a list of those to test; fewer may be a special case.
 const MIN_PACKAGES: usize = 3;
 /// Maximum number of packages of such a list.
 const MAX_PACKAGES: usize = 200;
@@ -93,11 +93,12 @@ fn unite(list: &mut TestCommand, other: &TestCommand) {
     if !names_packages(&list.argv) || !names_packages(&other.argv) {
         return;
     }
-    let known: BTreeSet<&str> = packages(&list.argv).collect();
+    let folder = |package: &str| package.trim_end_matches('/').to_owned();
+    let known: BTreeSet<String> = packages(&list.argv).map(folder).collect();
     let more: Vec<String> = packages(&other.argv)
+        .map(folder)
         .filter(|package| !known.contains(package))
         .take(MAX_PACKAGES.saturating_sub(known.len()))
-        .map(String::from)
         .collect();
     list.argv.extend(more);
 }

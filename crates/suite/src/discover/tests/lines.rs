@@ -131,7 +131,7 @@ fn several_packages_of_go_are_all_there_is() {
         &go,
     );
     assert!(all.contains(&"go test -tags x ./a ./b ./c".into()), "{all:?}");
-    let lists = run(&["go test ./a ./b", "go test ./b ./c"], &go);
+    let lists = run(&["go test ./a ./b", "go test ./b/ ./c"], &go);
     assert!(lists.contains(&"go test ./a ./b ./c".into()), "{lists:?}");
     let inner = [
         ("go.mod", "module m\n"),
