@@ -30,10 +30,6 @@ const FAULTS: [Fault; 6] = [
     Fault::SecondaryLimit { retry_after: 5 },
 ];
 
-/// How long PostgreSQL may take to stop and to start again. `pg_ctl` gives up after 60 seconds by default, and the tests
-/// run beside the soak in CI.
-const RESTART_SECONDS: &str = "300";
-
 /// Xorshift, so that a run can be repeated. <https://www.jstatsoft.org/article/view/v008i14>
 pub(super) struct Chance(pub(super) u64);
 
@@ -55,7 +51,7 @@ fn restart(url: &SecretString) -> anyhow::Result<()> {
     control.args([
         "-w",
         "-t",
-        RESTART_SECONDS,
+        postgres::START_SECONDS,
         "-m",
         "immediate",
         "-D",

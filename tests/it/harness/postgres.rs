@@ -18,6 +18,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sqlx::{Connection as _, PgConnection};
 use tempfile::TempDir;
 
+/// How long PostgreSQL may take to start, in seconds. `pg_ctl` gives up after 60 by default, and CI's machine is busy.
+pub(crate) const START_SECONDS: &str = "300";
+
 /// Set where PostgreSQL must be there: a test that needs it fails otherwise.
 const REQUIRED: &str = "GREENLIGHT_TEST_POSTGRES";
 /// The folder of another server's programs, such as that of the newest version.
@@ -158,7 +161,7 @@ fn start() -> Option<Server> {
     );
     let mut control = Command::new(programs.join("pg_ctl"));
     control
-        .args(["-w", "-t", "300", "-o", &options, "-D"])
+        .args(["-w", "-t", START_SECONDS, "-o", &options, "-D"])
         .arg(&data)
         .arg("-l")
         .arg(folder.join("log"))

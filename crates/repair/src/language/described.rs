@@ -96,9 +96,9 @@ pub(crate) struct Style {
     pub(crate) equality: Option<&'static str>,
     /// The operator that reads a member of a possibly null value, in place of a dot.
     pub(crate) chaining: Option<&'static str>,
-    /// What asks whether a value is nothing, and whether it is something, where other values count as false, too.
+    /// Tests whether a value is nothing and whether it is something, in languages where other values count as false, too.
     pub(crate) presence: &'static [(&'static str, &'static str)],
-    /// What begins an expression in a text that is interpolated, and the letter before such a text, or its quotes.
+    /// How an expression starts in an interpolated string, and the prefix or the quotes of such a string.
     pub(crate) interpolation: Option<(&'static str, &'static str)>,
     /// The clause that catches errors, and the node with several of them.
     pub(crate) several_errors: Option<(&'static str, &'static str)>,

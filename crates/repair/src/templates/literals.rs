@@ -2,6 +2,7 @@
 
 use super::error_names;
 use super::known_names::{KnownNames, Snippet};
+use super::presence::is_path;
 use super::rank::{falling, nearness};
 use super::site::{Edit, Site};
 use crate::expected;
@@ -62,21 +63,16 @@ fn character(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
-/// `"{name}"` becomes `f"{name}"`, and `'${name}'` a template literal: names in a text that is taken as it is.
+/// `"{name}"` becomes `f"{name}"`, and `'${name}'` becomes a template literal.
 fn interpolated(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let Some((open, mark)) = place.source.language.style.interpolation else {
         return;
     };
     let text = place.text();
-    // Keys, attributes and modules are written as they are, and so is what a method fills in.
+    // Keys, attributes and modules are plain text, and `"{name}".format(…)` is filled in by its method.
     let is_kept = matches!(place.parent_kind(), "attribute" | "member_expression" | "jsx_attribute")
         || place.field() == "key"
         || place.parent_kind().contains("import");
-    let is_path = |name: &str| {
-        let mut parts = name.split('.');
-        parts.all(|part| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_'))
-            && !name.starts_with(|c: char| c.is_ascii_digit())
-    };
     let mut names = text.split(open).skip(1).peekable();
     let has_names =
         names.peek().is_some() && names.all(|rest| rest.split_once('}').is_some_and(|(name, _)| is_path(name)));

@@ -27,29 +27,27 @@ fn is_there(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         let value = text.strip_suffix(way.strip_prefix("{}")?)?;
         is_path(value).then_some(value)
     };
-    let mut push = |made: String, likeness: f32| {
-        found.push(place.edit(made, Template::Presence).similar(likeness));
-    };
+    let mut push = |made: String| found.push(place.edit(made, Template::Presence));
     if let Some(value) = ways.iter().find_map(|(nothing, _)| asked(nothing)) {
-        push(format!("{negation}{value}"), 1.0);
+        push(format!("{negation}{value}"));
     } else if let Some(value) = ways.iter().find_map(|(_, anything)| asked(anything)) {
-        push(value.to_owned(), 1.0);
+        push(value.to_owned());
     } else if place.kind() == negated {
         let Some(value) = text.strip_prefix(negation.trim_end()).map(str::trim_start) else {
             return;
         };
         for (nothing, _) in ways.iter().filter(|_| is_path(value)) {
-            push(nothing.replace("{}", value), 1.0);
+            push(nothing.replace("{}", value));
         }
     } else if is_path(text) && place.parent_kind() != negated {
         for (_, anything) in ways {
-            push(anything.replace("{}", text), 1.0);
+            push(anything.replace("{}", text));
         }
     }
 }
 
 /// A variable, or a member of one.
-fn is_path(text: &str) -> bool {
+pub(super) fn is_path(text: &str) -> bool {
     let mut parts = text.split('.');
     let is_name = |part: &str| {
         part.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$'))
@@ -64,7 +62,7 @@ fn is_path(text: &str) -> bool {
 
 /// `a[i] == b` becomes `len(a) > i and a[i] == b`: what has no such element is not asked.
 fn has_element(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
-    // What these bind is not there yet, and operands of a chain have their own edits.
+    // What these words bind does not exist before the condition, and each operand of a chain gets its own edits.
     const BINDERS: [&str; 6] = [" for ", ":=", "=>", "lambda", "func(", "|"];
     let [and, or] = place.source.language.style.logical;
     let joins = |word: &str| place.text().contains(&format!(" {word} "));

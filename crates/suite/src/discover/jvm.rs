@@ -38,8 +38,8 @@ pub(crate) fn is_part(place: &Directory<'_>, manifest: &str) -> bool {
     }
 }
 
-/// Whether a folder that is no [part](is_part) of the root's build is no build of Gradle at all, because the settings at
-/// the root are for it, too:
+/// Whether a folder that is no [part](is_part) of the root's build cannot be built with Gradle either: it finds the
+/// settings at the root, which do not include the folder.
 /// <https://docs.gradle.org/current/userguide/settings_file_basics.html>
 pub(crate) fn is_left_out(place: &Directory<'_>) -> bool {
     const SETTINGS: [&str; 2] = ["settings.gradle", "settings.gradle.kts"];

@@ -3,7 +3,7 @@
 use crate::framework::Framework;
 use crate::test_command::TestCommand;
 
-/// Options of both, without a value and with one.
+/// Options without a value that both understand.
 const SHARED: [&str; 21] = [
     "--all",
     "--all-features",
@@ -27,6 +27,7 @@ const SHARED: [&str; 21] = [
     "-v",
     "-vv",
 ];
+/// Options with a value that both understand.
 const SHARED_WITH_VALUE: [&str; 14] = [
     "--bench",
     "--bin",
@@ -43,7 +44,7 @@ const SHARED_WITH_VALUE: [&str; 14] = [
     "-F",
     "-p",
 ];
-/// Options of cargo-nextest that only say how the tests are run, without a value and with one.
+/// Options of cargo-nextest without a value that only say how the tests are run.
 const LEFT_OUT: [&str; 11] = [
     "--cargo-quiet",
     "--cargo-verbose",
@@ -57,6 +58,7 @@ const LEFT_OUT: [&str; 11] = [
     "--no-input-handler",
     "--nocapture",
 ];
+/// The same with a value.
 const LEFT_OUT_WITH_VALUE: [&str; 20] = [
     "--build-jobs",
     "--cargo-message-format",

@@ -286,8 +286,8 @@ fn named_packages(argv: &[String]) -> impl Iterator<Item = &str> {
 /// Whether a command of Cargo only tests the package at the root, and the other one names further ones.
 pub(super) fn is_of_another_package(checkout: &Checkout, all: &TestCommand, part: &TestCommand) -> bool {
     let is_cargo = |command: &TestCommand| command.framework == Framework::Cargo;
-    let names = |command: &TestCommand, options: &[&str]| {
-        let mut words = command.argv.iter().map(|word| word.split('=').next().unwrap_or(word));
+    let names = |options: &[&str]| {
+        let mut words = all.argv.iter().map(|word| word.split('=').next().unwrap_or(word));
         words.any(|word| options.contains(&word))
     };
     let root = Directory {
@@ -296,8 +296,7 @@ pub(super) fn is_of_another_package(checkout: &Checkout, all: &TestCommand, part
     };
     is_cargo(all)
         && is_cargo(part)
-        && names(part, &["-p", "--package"])
-        && !names(all, &["--workspace", "--all", "-p", "--package", "--manifest-path"])
+        && !names(&["--workspace", "--all", "-p", "--package", "--manifest-path"])
         && rust::root_package(&root).is_some_and(|package| named_packages(&part.argv).any(|name| name != package))
 }
 

@@ -44,7 +44,7 @@ pub(super) fn environment<'a>(arguments: &'a [String], set: Option<&'a str>) -> 
     }
 }
 
-/// Whether an environment is named after Python, or after tests.
+/// Whether an environment is named after a version of Python or after tests, and after nothing else that tox is used for.
 fn is_for_tests(name: &str) -> bool {
     const OTHERS: [&str; 22] = [
         "benchmark",
@@ -70,10 +70,9 @@ fn is_for_tests(name: &str) -> bool {
         "typing",
         "wheel",
     ];
-    let mut parts = name.split(['-', '_']);
-    if name.split(['-', '_']).any(|part| OTHERS.contains(&part)) {
-        return false;
-    }
+    let parts = || name.split(['-', '_']);
     let is_version = |rest: &str| rest.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | 't'));
-    parts.any(|part| matches!(part, "test" | "tests" | "unit") || part.strip_prefix("py").is_some_and(is_version))
+    let tests =
+        |part: &str| matches!(part, "test" | "tests" | "unit") || part.strip_prefix("py").is_some_and(is_version);
+    parts().any(tests) && !parts().any(|part| OTHERS.contains(&part))
 }
