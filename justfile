@@ -186,6 +186,11 @@ bench *arguments:
 bench-agent *arguments:
     cargo bench --bench agent -- {{ arguments }}
 
+# Runs the tests of small projects by hand and with greenlight in turn, and repairs them without a model. Leaves out what needs a program that is missing.
+bench-warm *arguments:
+    cargo build --profile bench --bin greenlight
+    python3 benches/warm/run.py target/release/greenlight {{ arguments }}
+
 # Lets other agents do the same repair in turn with greenlight, and other receivers of webhooks take the same deliveries. Installs them below target/ci/peers; takes 10 minutes.
 bench-peers *arguments:
     cargo build --profile bench --bin greenlight

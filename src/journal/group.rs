@@ -87,8 +87,9 @@ async fn commit(pool: &AnyPool, group: Vec<Pending>) {
     let mut written = try_commit(pool, &group).await;
     for pending in group {
         let answer = match &mut written {
+            Ok(New::All) => Ok(Admission::New),
             // Of two with the same id, the first is new.
-            Ok(new) => Ok(match new.remove(&pending.id.0) {
+            Ok(New::These(ids)) => Ok(match ids.remove(&pending.id.0) {
                 true => Admission::New,
                 false => Admission::Known,
             }),
@@ -100,8 +101,15 @@ async fn commit(pool: &AnyPool, group: Vec<Pending>) {
     }
 }
 
-/// Returns the ids of the deliveries that are new.
-async fn try_commit(pool: &AnyPool, group: &[Pending]) -> Result<HashSet<String>, Error> {
+/// Which deliveries of a group are new.
+enum New {
+    All,
+    /// Those with these ids.
+    These(HashSet<String>),
+}
+
+/// Returns which deliveries are new.
+async fn try_commit(pool: &AnyPool, group: &[Pending]) -> Result<New, Error> {
     let now = Timestamp::now().to_string();
     let (mut admitted, mut done, mut pushes) = (Vec::new(), Vec::new(), Vec::new());
     for Pending { id, what, .. } in group {
@@ -124,25 +132,15 @@ async fn try_commit(pool: &AnyPool, group: &[Pending]) -> Result<HashSet<String>
     Ok(new)
 }
 
-/// Writes what was admitted, pushed and done. Returns the ids of the deliveries that are new.
+/// Writes what was admitted, pushed and done. Returns which deliveries are new.
 async fn write(
     connection: &mut AnyConnection,
     (admitted, pushes, done): (&[[&str; 3]], &[&Event], &[&str]),
-) -> Result<HashSet<String>, Error> {
-    let mut new = HashSet::new();
-    if !admitted.is_empty() {
-        let rows = sqlx::query(
-            "INSERT INTO delivery (id, event, received) SELECT value->>0, value->>1, value->>2 FROM json_each($1) \
-             WHERE true ON CONFLICT (id) DO NOTHING RETURNING id",
-        )
-        .bind(serde_json::to_string(admitted).map_err(broken)?)
-        .fetch_all(&mut *connection)
-        .await
-        .map_err(broken)?;
-        for row in rows {
-            new.insert(row.try_get("id").map_err(broken)?);
-        }
-    }
+) -> Result<New, Error> {
+    let new = match admitted {
+        [] => New::All,
+        admitted => admit(&mut *connection, admitted).await?,
+    };
     for push in pushes {
         note_push(&mut *connection, push).await?;
     }
@@ -154,6 +152,28 @@ async fn write(
             .map_err(broken)?;
     }
     Ok(new)
+}
+
+/// Writes what was admitted. Returns which deliveries are new.
+async fn admit(connection: &mut AnyConnection, admitted: &[[&str; 3]]) -> Result<New, Error> {
+    let json = serde_json::to_string(admitted).map_err(broken)?;
+    // Nearly always all are new. Each row of an answer would pass from one thread to another.
+    let insert = "INSERT INTO delivery (id, event, received) SELECT value->>0, value->>1, value->>2 FROM json_each($1)";
+    match sqlx::query(insert).bind(&json).execute(&mut *connection).await {
+        Ok(_) => return Ok(New::All),
+        Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {}
+        Err(error) => return Err(broken(error)),
+    }
+    let rows = sqlx::query(
+        "INSERT INTO delivery (id, event, received) SELECT value->>0, value->>1, value->>2 FROM json_each($1) \
+         WHERE true ON CONFLICT (id) DO NOTHING RETURNING id",
+    )
+    .bind(&json)
+    .fetch_all(&mut *connection)
+    .await
+    .map_err(broken)?;
+    let ids = rows.iter().map(|row| row.try_get("id").map_err(broken));
+    ids.collect::<Result<_, _>>().map(New::These)
 }
 
 /// Records the time of a push, if the admitted event is one.
@@ -177,6 +197,26 @@ pub(super) async fn note_push<'e>(executor: impl Executor<'e, Database = Any>, e
 mod tests {
     use super::super::Database;
     use super::*;
+
+    #[tokio::test]
+    async fn what_is_known_already_is_told_from_what_is_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::open(&folder.path().join("greenlight.db")).await.unwrap();
+        let admit = |numbers: std::ops::Range<usize>| {
+            futures::future::join_all(numbers.map(|number| {
+                let database = &database;
+                async move {
+                    let (id, json) = (DeliveryId(number.to_string()), "{}".into());
+                    let what = DeliveryChange::Admitted { json, push: None };
+                    database.group.write(&database.pool, &id, what).await.unwrap()
+                }
+            }))
+        };
+        assert_eq!(admit(0..5).await, [Admission::New; 5]);
+        let known_and_new = [[Admission::Known; 3], [Admission::New; 3]].concat();
+        assert_eq!(admit(2..8).await, known_and_new);
+        assert_eq!(admit(0..8).await, [Admission::Known; 8]);
+    }
 
     #[tokio::test]
     async fn deliveries_that_arrive_together_are_each_written_once() {

@@ -2,16 +2,16 @@
 //!
 //! A typed reader looks at every value, even at those that it ignores. Of a webhook's payload, a hundredth is needed.
 
-use std::collections::BTreeMap;
-
-use memchr::memchr2;
-
-/// How deeply what is skipped may be nested. Readers have similar limits.
-const MAX_DEPTH: u32 = 128;
+mod scan;
 
 /// The fields that are kept.
+///
+/// Each object has few, and most names differ in length from all of them, so a list is searched faster than a map.
 #[derive(Debug, Default)]
-pub struct Fields(BTreeMap<&'static [u8], Fields>);
+pub struct Fields(Vec<(&'static [u8], Fields)>);
+
+/// A value that is kept as it is.
+static WHOLE: Fields = Fields(Vec::new());
 
 impl Fields {
     /// The fields with these paths, such as `pull_request.head.sha`. A value at the end of a path is kept as it is, and
@@ -19,12 +19,29 @@ impl Fields {
     pub fn new(paths: &[&'static str]) -> Self {
         let mut fields = Self::default();
         for path in paths {
-            let mut at = &mut fields;
-            for name in path.split('.') {
-                at = at.0.entry(name.as_bytes()).or_default();
-            }
+            fields.add(path);
         }
         fields
+    }
+
+    fn add(&mut self, path: &'static str) {
+        let (name, below) = path
+            .split_once('.')
+            .map_or((path, None), |(name, below)| (name, Some(below)));
+        let known = self.0.iter().position(|(known, _)| *known == name.as_bytes());
+        let nth = known.unwrap_or_else(|| {
+            self.0.push((name.as_bytes(), Self::default()));
+            self.0.len() - 1
+        });
+        if let Some(below) = below {
+            self.0[nth].1.add(below);
+        }
+    }
+
+    /// What is kept of the member with this name. `None` if it is not wanted.
+    fn of(&self, name: &[u8]) -> Option<&Self> {
+        let found = self.0.iter().find(|(known, _)| *known == name);
+        found.map(|(_, fields)| fields)
     }
 
     /// Whether a path ends here.
@@ -101,9 +118,8 @@ impl<'a> Skimming<'a> {
             let name = self.string()?;
             self.pass(b':')?;
             // A name with an escape may be any name.
-            let whole = Fields::default();
-            let wanted = match fields.0.get(name.get(1..name.len() - 1)?) {
-                None if name.contains(&b'\\') => Some(&whole),
+            let wanted = match fields.of(name.get(1..name.len() - 1)?) {
+                None if name.contains(&b'\\') => Some(&WHOLE),
                 wanted => wanted,
             };
             match wanted {
@@ -162,8 +178,7 @@ impl<'a> Skimming<'a> {
         }
         self.at += 1;
         loop {
-            let next = memchr2(b'"', b'\\', self.json.get(self.at..)?)?;
-            self.at += next + 1;
+            self.at += scan::quote_or_backslash(self.json.get(self.at..)?)? + 1;
             if self.json[self.at - 1] == b'"' {
                 return self.json.get(begin..self.at);
             }
@@ -175,35 +190,13 @@ impl<'a> Skimming<'a> {
     /// Passes a value.
     fn skip(&mut self) -> Option<&'a [u8]> {
         let begin = self.at;
-        // One bit for each bracket that is open: whether it is a brace.
-        let (mut braces, mut depth) = (0_u128, 0);
-        loop {
-            match self.peek()? {
-                b'"' => drop(self.string()?),
-                bracket @ (b'{' | b'[') => {
-                    depth += 1;
-                    if depth >= MAX_DEPTH {
-                        return None;
-                    }
-                    braces = braces << 1 | u128::from(bracket == b'{');
-                    self.at += 1;
-                }
-                bracket @ (b'}' | b']') => {
-                    if depth == 0 || (braces & 1 == 1) != (bracket == b'}') {
-                        return None;
-                    }
-                    braces >>= 1;
-                    depth -= 1;
-                    self.at += 1;
-                }
-                b',' | b':' | b' ' | b'\n' | b'\r' | b'\t' if depth > 0 => self.at += 1,
-                b'a'..=b'z' | b'0'..=b'9' | b'-' | b'+' | b'.' | b'E' => self.word(),
-                _ => return None,
-            }
-            if depth == 0 {
-                return self.json.get(begin..self.at);
-            }
+        match self.peek()? {
+            b'"' => return self.string(),
+            b'{' | b'[' => self.at += scan::nested(self.json.get(begin..)?)?,
+            b'a'..=b'z' | b'0'..=b'9' | b'-' => self.word(),
+            _ => return None,
         }
+        self.json.get(begin..self.at)
     }
 
     /// Passes a number, `true`, `false` or `null`.

@@ -87,7 +87,7 @@ fn filtered(value: &Value, fields: &Fields) -> Value {
     match value {
         Value::Object(members) if !fields.is_whole() => {
             let wanted = |(name, value): (&String, &Value)| {
-                let wanted = fields.0.get(name.as_bytes())?;
+                let wanted = fields.of(name.as_bytes())?;
                 Some((name.clone(), filtered(value, wanted)))
             };
             Value::Object(members.iter().filter_map(wanted).collect::<Map<_, _>>())
@@ -106,6 +106,8 @@ fn values() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::from),
         any::<i32>().prop_map(|eighths| Value::from(f64::from(eighths) / 8.0)),
         "[a-d\"\\\\{}\\[\\],:\u{e4}\n]{0,6}".prop_map(Value::from),
+        // Longer than a block, with backslashes at its end.
+        "[a\"\\\\}]{40,90}".prop_map(Value::from),
     ];
     leaf.prop_recursive(5, 60, 5, |inner| {
         prop_oneof![

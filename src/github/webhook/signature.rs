@@ -8,8 +8,10 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::Sha256;
 
 /// The secret that GitHub signs deliveries with. It is never empty and never shown.
+///
+/// What is kept is the state that every signature begins with, and not the secret.
 #[derive(Clone)]
-pub struct WebhookSecret(SecretString);
+pub struct WebhookSecret(Hmac<Sha256>);
 
 /// The secret is empty, so that anybody could sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -33,11 +35,13 @@ impl WebhookSecret {
     /// # Errors
     /// When it is empty or only white space.
     pub fn new(secret: String) -> Result<Self, EmptySecret> {
-        if secret.trim().is_empty() {
-            Err(EmptySecret)
-        } else {
-            Ok(Self(secret.into()))
+        let secret = SecretString::from(secret);
+        let text = secret.expose_secret();
+        if text.trim().is_empty() {
+            return Err(EmptySecret);
         }
+        // Keys may have any length.
+        Hmac::new_from_slice(text.as_bytes()).map(Self).map_err(|_| EmptySecret)
     }
 }
 
@@ -63,8 +67,7 @@ impl Verification {
         let header = header.ok_or(SignatureError::Missing)?;
         let digits = header.strip_prefix(b"sha256=").ok_or(SignatureError::Malformed)?;
         let signature = <[u8; 32]>::from_hex(digits).map_err(|_| SignatureError::Malformed)?;
-        let key = secret.0.expose_secret().as_bytes();
-        let mac = Hmac::<Sha256>::new_from_slice(key).map_err(|_| SignatureError::Wrong)?;
+        let mac = secret.0.clone();
         Ok(Self { mac, signature })
     }
 

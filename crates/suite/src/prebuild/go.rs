@@ -41,12 +41,13 @@ const MAX_BYTES: u64 = 4 << 20;
 /// Marks packages of other modules in the list.
 const OTHER: &str = "other ";
 
-/// Prints the version of Go, then the packages that the tests of a module need.
+/// Prints the version of Go, then the packages that the tests of a module need. What Go notes about each package goes to
+/// memory: on a disk, writing it can take longer than all else.
 const LIST: [&str; 3] = [
     "sh",
     "-c",
-    "go env GOVERSION && go list -e -deps -test -f '{{if .Standard}}{{.ImportPath}}{{else if .Module}}\
-     {{if not .Module.Main}}other {{.ImportPath}}{{end}}{{end}}' ./...",
+    "export GOCACHE=/tmp/go-list; go env GOVERSION && go list -e -deps -test -f \
+     '{{if .Standard}}{{.ImportPath}}{{else if .Module}}{{if not .Module.Main}}other {{.ImportPath}}{{end}}{{end}}' ./...",
 ];
 
 /// Where the sandbox mounts the compiled library.
