@@ -70,13 +70,12 @@ def measure(project, binary, rounds):
             by_hand.append(run(project.command, folder))
             again.append(run(tests, folder, variables))
         path = folder / project.source
-        right = path.read_text()
-        for number in range(rounds):
-            # Another comment each time, so that no run is one that greenlight remembers.
-            mark = "#" if project.source.endswith(".py") else "//"
-            path.write_text(right.replace("a + b", "a - b") + f"\n{mark} {number}\n")
-            commit(folder)
-            fixes.append(run([binary, "fix", "--yes", "--quiet"], folder, variables))
+        path.write_text(path.read_text().replace("a + b", "a - b"))
+        commit(folder)
+        for _ in range(rounds):
+            run(["git", "checkout", "--quiet", "."], folder)
+            # It would remember the fix of the first round.
+            fixes.append(run([binary, "fix", "--yes", "--quiet", "--without", "memory"], folder, variables))
             if "a + b" not in path.read_text():
                 raise RuntimeError("it did not fix the code")
         return statistics.median(by_hand), first, statistics.median(again), statistics.median(fixes)
