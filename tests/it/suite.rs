@@ -10,6 +10,7 @@ use greenlight::sandbox::{Access, Choice, Mount, Policy, Sandbox};
 use greenlight::suite::{Hints, Installed, Prebuilt, Stores, Suite, TestSettings, find, run, run_fresh};
 use tokio_util::sync::CancellationToken;
 
+mod own_code;
 mod prebuilt;
 
 const CRATE: [(&str, &str); 3] = [

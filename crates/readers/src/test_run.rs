@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::time::Duration;
 
 use greenlight_units::count::count;
 use serde::{Deserialize, Serialize};
@@ -86,6 +87,14 @@ pub struct TestRun {
     pub coloured: Option<String>,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
+    /// How long it took to compile what this run found compiled already, in milliseconds. A run of an edited tree takes
+    /// that much longer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub saved_ms: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl TestRun {
@@ -113,7 +122,13 @@ impl TestRun {
             tail: tail.into(),
             coloured: None,
             duration_ms: 0,
+            saved_ms: 0,
         }
+    }
+
+    /// How long a run of the same tests may be expected to take if everything has to be compiled again.
+    pub fn duration_from_scratch(&self) -> Duration {
+        Duration::from_millis(self.duration_ms.saturating_add(self.saved_ms))
     }
 
     /// Whether at least one test ran, and none failed.

@@ -189,7 +189,7 @@ impl<'a> ProcessRunner<'a> {
             return Ok(is_better(self.task.before, &run).is_ok());
         }
         let mut whole = self.task.suite.for_purpose(suite::Purpose::Search);
-        let before = Duration::from_millis(self.task.before.duration_ms);
+        let before = self.task.before.duration_from_scratch();
         if !before.is_zero() {
             let limit = (before * 10)
                 .max(before + Duration::from_secs(2))

@@ -75,7 +75,7 @@ pub async fn execute(
     packages: &Packages,
     cancel: &CancellationToken,
 ) -> Result<Ran, sandbox::Error> {
-    prebuild::compile_shared(suite, workspace, cancel).await?;
+    prebuild::compile_shared(suite, (workspace, workspace.begins_untouched()), cancel).await?;
     let mut policy = suite.policy.clone();
     policy.limits.wall = job.wall;
     policy.network = network(&job.hosts);

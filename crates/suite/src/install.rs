@@ -43,7 +43,7 @@ pub use registries::hosts_of_tools;
 pub(super) use registries::of_tool;
 pub use steps::Plan;
 use steps::{Phase, Step, StepDirectory};
-pub(super) use store::{New, Store, StoredInstall};
+pub(super) use store::{New, OF_TREE, Store, StoredInstall};
 use tokio_util::sync::CancellationToken;
 
 use crate::shell::quoted;

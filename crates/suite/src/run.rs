@@ -10,12 +10,13 @@ use greenlight_readers::test_run::TestRun;
 use greenlight_redact::redact;
 use greenlight_sandbox as sandbox;
 use greenlight_tree::checkout::{self, Checkout, Workspace};
+use greenlight_units::clock::millis;
 use tokio_util::sync::CancellationToken;
 
 use super::file_lookup::Places;
 use super::{filter, parse, reporters, reports, text};
 use crate::framework::{Ecosystem, Framework};
-use crate::prebuild;
+use crate::prebuild::{self, OwnCode};
 use crate::suite::Suite;
 use crate::test_command::TestCommand;
 use crate::wrapper::{OWN_VARIABLES, environment, in_wrapper};
@@ -25,6 +26,9 @@ const MAX_OUTPUT: usize = 8 << 20;
 
 /// How much of a red run is kept with its colours, in bytes.
 const MAX_COLOURED: usize = 16 << 10;
+
+/// What is left at least for tests whose code took long to compile.
+const MIN_WALL: Duration = Duration::from_secs(1);
 
 /// Time limit for adding reused packages and build output to a workspace.
 const PREPARING: Duration = Duration::from_secs(60);
@@ -70,7 +74,8 @@ pub async fn run(
     only: &[String],
     cancel: &CancellationToken,
 ) -> Result<TestRun, sandbox::Error> {
-    prebuild::compile_shared(suite, workspace, cancel).await?;
+    let is_untouched = workspace.begins_untouched();
+    prebuild::compile_shared(suite, (workspace, is_untouched), cancel).await?;
     let command = &suite.command;
     let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
     let invocation = reporters::invocation(command, filter::argv(command, only));
@@ -98,13 +103,21 @@ pub async fn run(
     if command.framework == Framework::Maven {
         reporters::jvm::start_quickly(&mut env);
     }
+    let begins = (is_untouched, only.is_empty());
+    let OwnCode { compiled, took } = prebuild::compile_own(suite, workspace, (&env, begins), cancel).await?;
+    let is_reused = compiled.is_some();
+    if !is_reused {
+        policy.limits.wall = command.timeout.saturating_sub(took).max(MIN_WALL);
+    }
+    let (more_env, mount) = compiled.map(|own| (own.env, own.mount)).unzip();
+    env.extend(more_env.unwrap_or_default());
     let in_sandbox = sandbox::Command {
         argv: wrapped(command, invocation.argv),
         workspace: workspace.path().to_path_buf(),
         changes: sandbox::Changes::Kept,
         cwd: in_place(command),
         env,
-        mounts: suite.mounts(),
+        mounts: suite.mounts().into_iter().chain(mount).collect(),
     };
     let begun = suite.clock.begins(suite.purpose);
     let output = suite.sandbox.exec(&in_sandbox, &policy, cancel).await?;
@@ -125,6 +138,10 @@ pub async fn run(
     })
     .await?;
     run.command = command.to_string();
+    match is_reused {
+        true => run.saved_ms = millis(took),
+        false => run.duration_ms += millis(took),
+    }
     relocate(&mut run, workspace.path(), directory);
     (framework.spec().rename)(&mut run, workspace.path(), command);
     Ok(run)
@@ -144,12 +161,14 @@ fn without_secrets(mut run: TestRun) -> TestRun {
     run
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, sandbox::Error> {
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, sandbox::Error> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|error| sandbox::Error::Broken(std::io::Error::other(error)))
 }
 
-fn wrapped(command: &TestCommand, argv: Vec<String>) -> Vec<OsString> {
+pub(crate) fn wrapped(command: &TestCommand, argv: Vec<String>) -> Vec<OsString> {
     let root = command.import_root.clone().unwrap_or_default();
     // The path from the directory of the command to the root of the tree.
     let parts = command.directory.iter().flat_map(|path| path.as_str().split('/'));
@@ -172,6 +191,7 @@ fn wrapped(command: &TestCommand, argv: Vec<String>) -> Vec<OsString> {
 /// # Errors
 /// When the sandbox fails. If something could not be added, the tests show it.
 pub async fn prepare(suite: &Suite, workspace: &Workspace, cancel: &CancellationToken) -> Result<(), sandbox::Error> {
+    workspace.begins_untouched();
     if !suite.env().keys().any(|name| name.starts_with(OWN_VARIABLES)) {
         return Ok(());
     }

@@ -4,6 +4,8 @@
 //! and writes the files there without following links. So a patch is always computed from bytes that greenlight
 //! itself wrote.
 
+mod workspace;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,6 +15,7 @@ use std::{fs, io};
 
 use greenlight_anchor::RepoPath;
 use greenlight_anchor::patch::{Blob, FileChange, FileMode, Patch};
+pub use workspace::Workspace;
 
 use crate::files;
 
@@ -290,11 +293,11 @@ impl Checkout {
             .tempdir_in(within)
             .map_err(at(within))?
             .keep();
-        let workspace = Workspace { directory };
+        let workspace = Workspace::new(directory);
         let mut links = Vec::new();
         for path in self.paths() {
-            let target = workspace.directory.join(path.as_str());
-            let parent = target.parent().unwrap_or(&workspace.directory);
+            let target = workspace.path().join(path.as_str());
+            let parent = target.parent().unwrap_or(workspace.path());
             fs::create_dir_all(parent).map_err(at(parent))?;
             let mode = self
                 .edits
@@ -324,7 +327,7 @@ impl Checkout {
                 std::os::unix::fs::symlink(to, &target).map_err(at(&target))?;
             }
         }
-        let repository = workspace.directory.join(".git");
+        let repository = workspace.path().join(".git");
         empty_repository(&repository, self.origin.as_deref()).map_err(at(&repository))?;
         Ok(workspace)
     }
@@ -342,44 +345,6 @@ fn empty_repository(directory: &Path, origin: Option<&str>) -> io::Result<()> {
         config += &format!("[remote \"origin\"]\n\turl = {origin}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n");
     }
     fs::write(directory.join("config"), config)
-}
-
-/// A copy of the tree that untrusted code may write to; deleted when dropped.
-#[derive(Debug)]
-pub struct Workspace {
-    directory: PathBuf,
-}
-
-impl Workspace {
-    /// The directory of the copy.
-    pub fn path(&self) -> &Path {
-        &self.directory
-    }
-
-    /// Writes one file into the workspace, no matter what links the code under test left there.
-    ///
-    /// # Errors
-    /// When the path leads through a link, or cannot be written.
-    pub fn put(&self, path: &RepoPath, blob: &Blob) -> io::Result<()> {
-        files::write_file(
-            &self.directory,
-            Path::new(path.as_str()),
-            &blob.bytes,
-            blob.mode == FileMode::Executable,
-        )
-        .map_err(io::Error::other)
-    }
-}
-
-impl Drop for Workspace {
-    fn drop(&mut self) {
-        // The folder around it may already be gone.
-        if let Err(error) = files::remove_tree(&self.directory)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            tracing::warn!(path = %self.directory.display(), %error, "a workspace could not be removed");
-        }
-    }
 }
 
 /// The mode that git would record for a file. `None` if git has no mode for it.

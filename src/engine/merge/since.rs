@@ -48,7 +48,7 @@ pub(super) async fn since(
     };
     let wall = MAX_WALL.min(search.worktree.config.limits.wall / PART_OF_WALL);
     let runs = commits.len().next_power_of_two().ilog2();
-    let takes = Duration::from_millis(red.duration_ms) * runs;
+    let takes = red.duration_from_scratch() * runs;
     if runs > MAX_RUNS || takes > wall {
         return Ok(None);
     }

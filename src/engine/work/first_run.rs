@@ -3,8 +3,6 @@
 //! If it takes long, the base's tests run at the same time. When they end long before it does, it is stopped, and runs
 //! again with a limit that follows from what the base took.
 
-use std::time::Duration;
-
 use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
@@ -63,7 +61,7 @@ pub(super) async fn first_run(
             base: known,
         });
     };
-    head.pace.saw(Duration::from_millis(on_base.duration_ms));
+    head.pace.saw(on_base.duration_from_scratch());
     // The limit is for runs without others beside them, so this run may take it once more.
     tokio::select! {
         run = &mut running => return Ok(FirstRun { run: run?, base: known }),

@@ -22,18 +22,18 @@ pub struct Base {
 /// Lays out the tree to compare with when it is first needed. `None` if there is none.
 pub type LayOut<'a> = dyn FnMut() -> BoxFuture<'a, Result<Option<Base>, Broken>> + Send + 'a;
 
-/// Lays out the base, whose tests should take about this long, in milliseconds.
+/// Lays out the base, whose tests should take about this long.
 ///
 /// # Errors
 /// When it cannot be laid out.
 pub(super) async fn laid_out(
     base: &mut LayOut<'_>,
-    took_ms: Option<u64>,
+    takes: Option<Duration>,
 ) -> Result<Option<(Base, TestedTree)>, Broken> {
     let Some(base) = base().await? else { return Ok(None) };
     let tree = TestedTree::new(&base.worktree.checkout, &base.suite.for_purpose(Purpose::Triage));
-    if let Some(took) = took_ms {
-        tree.pace.saw(Duration::from_millis(took));
+    if let Some(takes) = takes {
+        tree.pace.saw(takes);
     }
     Ok(Some((base, tree)))
 }

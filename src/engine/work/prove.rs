@@ -50,7 +50,7 @@ pub async fn prove(
     patched.reset();
     patched.apply(patch);
     let pace = TimeoutEstimator::new(suite.command.timeout);
-    pace.saw(Duration::from_millis(before.duration_ms));
+    pace.saw(before.duration_from_scratch());
     if let Some(still_red) = refused_early((&patched, suite), (patch, before), &pace, cancel).await? {
         return Ok(Err(Unfit::NotBetter(NotBetter::NotGreenAfter { after: still_red })));
     }
@@ -106,7 +106,7 @@ async fn tested(
         tokio::task::spawn_blocking(move || drop(workspace));
         Ok(after)
     };
-    if Duration::from_millis(red.before.duration_ms) >= QUICK || runs_at_once(suite) == 1 {
+    if red.before.duration_from_scratch() >= QUICK || runs_at_once(suite) == 1 {
         return Ok((whole.await?, None));
     }
     let confirming = Box::pin(confirm::confirm(worktree, suite, patched, red, cancel));
@@ -174,7 +174,7 @@ async fn refused_early(
     pace: &TimeoutEstimator,
     cancel: &CancellationToken,
 ) -> Result<Option<String>, Broken> {
-    if before.outcome != Outcome::Failed || Duration::from_millis(before.duration_ms) < QUICK {
+    if before.outcome != Outcome::Failed || before.duration_from_scratch() < QUICK {
         return Ok(None);
     }
     let workspace = patched.fresh_copy(&suite.workspaces).await?;

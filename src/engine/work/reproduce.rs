@@ -78,7 +78,7 @@ pub async fn reproduce(
         }
         runs += asked.len();
         if bench.base.is_none() && asked.iter().any(|asked| asked.tree == Tree::Base) {
-            let took = Some(first.duration_ms).filter(|_| first.outcome != Outcome::TimedOut);
+            let took = Some(first.duration_from_scratch()).filter(|_| first.outcome != Outcome::TimedOut);
             bench.base = Some(laid_out(base, took).await?);
             let base = bench.base.iter().flatten().map(|(base, _)| &base.worktree).next();
             if let Some(base) = base.filter(|_| is_lacking) {

@@ -78,7 +78,7 @@ impl TimeoutEstimator {
         }
         // A run that was stopped says nothing about how long one takes.
         if !matches!(run.outcome, Outcome::TimedOut | Outcome::DidNotStart) {
-            self.saw(Duration::from_millis(run.duration_ms));
+            self.saw(run.duration_from_scratch());
         }
         Ok(run)
     }

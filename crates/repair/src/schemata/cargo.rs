@@ -76,7 +76,7 @@ impl Cargo {
         if failing.is_empty() && !task.before.outcome.was_ended() {
             return Ok(None);
         }
-        suite::compile_shared(task.suite, workspace, stop).await?;
+        suite::compile_shared(task.suite, (workspace, workspace.begins_untouched()), stop).await?;
         self.has_prebuilt = task.suite.has_prebuilt();
         // First only where the failures seem to be, then everywhere.
         for _ in 0..2 {

@@ -18,6 +18,14 @@ const MAX_AGE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 /// Results used within this time may still be in use: no run takes that long.
 const IN_USE: Duration = Duration::from_secs(12 * 60 * 60);
 
+/// Prefix of what single trees were compiled to, of which few are kept, and for a short time: they are large, and a run
+/// that misses one compiles its tree itself. No run needs one after its first minutes.
+pub(crate) const OF_TREE: &str = "tree-";
+const MAX_OF_TREES: usize = 4;
+const TREE_IN_USE: Duration = Duration::from_secs(15 * 60);
+/// How many are kept in any case, even if all are new.
+const MAX_NEW_TREES: usize = 16;
+
 /// Prefix of unfinished results.
 const NEW: &str = "new-";
 /// Held by the process that makes a result for all others.
@@ -169,11 +177,25 @@ impl Store {
             results.push((age, name));
         }
         results.sort();
-        let old = results.into_iter().enumerate().filter(|(index, (age, name))| {
-            let is_old = *age > MAX_AGE || index + 1 >= MAX_RESULTS || name.starts_with(NEW);
-            is_old && *age > IN_USE
-        });
-        old.map(|(_, (_, name))| name).collect()
+        let (of_trees, others): (Vec<_>, Vec<_>) = results.into_iter().partition(|(_, name)| name.starts_with(OF_TREE));
+        let old = |results: Vec<(Duration, String)>, number: usize, in_use: Duration| {
+            let old = results.into_iter().enumerate().filter(move |(index, (age, name))| {
+                let is_old = *age > MAX_AGE || index + 1 >= number || name.starts_with(NEW);
+                is_old && *age > in_use
+            });
+            old.map(|(_, (_, name))| name)
+        };
+        let beyond: Vec<String> = of_trees
+            .iter()
+            .skip(MAX_NEW_TREES)
+            .map(|(_, name)| name.clone())
+            .collect();
+        let trees = old(
+            of_trees.into_iter().take(MAX_NEW_TREES).collect(),
+            MAX_OF_TREES,
+            TREE_IN_USE,
+        );
+        old(others, MAX_RESULTS, IN_USE).chain(trees).chain(beyond).collect()
     }
 }
 

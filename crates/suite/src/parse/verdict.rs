@@ -102,6 +102,7 @@ pub(super) fn verdict_of(framework: Framework, output: &Output, mut parsed: Pars
         tail,
         coloured: None,
         duration_ms: millis(output.wall),
+        saved_ms: 0,
     }
 }
 

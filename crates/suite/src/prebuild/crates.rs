@@ -28,8 +28,9 @@ use crate::{filter, reporters, text};
 
 /// Where the sandbox mounts the compiled crates, and the variables that tell the wrapper where they are and where the
 /// tree keeps its build output.
-const CRATES: &str = "/crates";
-const VARIABLES: [&str; 2] = ["GREENLIGHT_CRATES", "GREENLIGHT_CRATES_IN"];
+pub(super) const CRATES: &str = "/crates";
+const VARIABLES: [&str; 2] = ["GREENLIGHT_CRATES", OUTPUT];
+pub(super) const OUTPUT: &str = "GREENLIGHT_CRATES_IN";
 
 /// Unpacked sources of crates, beside the build output. Otherwise each run would unpack them again.
 const SOURCES: &str = "sources";
@@ -85,13 +86,13 @@ pub(super) async fn share(
 }
 
 /// A command and its variables.
-struct CommandLine {
-    argv: Vec<String>,
+pub(super) struct CommandLine {
+    pub(super) argv: Vec<String>,
     env: BTreeMap<String, String>,
 }
 
 /// The test command, without running what it compiles. `None` if it is not one of Cargo.
-fn compiling(suite: &Suite) -> Option<CommandLine> {
+pub(super) fn compiling(suite: &Suite) -> Option<CommandLine> {
     let command = &suite.command;
     let invocation = reporters::invocation(command, filter::argv(command, &[]));
     let mut argv = invocation.argv;
@@ -218,7 +219,7 @@ fn keep(new: &Path, below: &Path, packages: &BTreeSet<String>) -> io::Result<Opt
 }
 
 /// Whether a path inside a directory consists of directories, and of no links.
-fn leads_inside(directory: &Path, path: &Path) -> bool {
+pub(super) fn leads_inside(directory: &Path, path: &Path) -> bool {
     let all: Vec<&Path> = path.ancestors().collect();
     all.into_iter().rev().all(|part| is_directory(&directory.join(part)))
 }

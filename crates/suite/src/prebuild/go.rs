@@ -6,6 +6,7 @@
 //! `go.sum`. None of them runs: they are compiled and vetted.
 
 mod library;
+mod listing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,17 +15,15 @@ use std::time::Duration;
 use greenlight_sandbox as sandbox;
 use greenlight_sandbox::{Access, Outcome, Policy};
 use greenlight_tree::checkout::Workspace;
-use greenlight_tree::files;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use crate::install::{New, Store, StoredInstall};
 use crate::prebuilt::{Compiled, Stores, mount};
-use crate::run::{in_place, not_our_own};
+use crate::run::not_our_own;
 use crate::run_clock::Purpose;
 use crate::suite::Suite;
-use crate::text;
-use crate::wrapper::{environment, in_wrapper};
+use crate::wrapper::environment;
 
 /// Time limits for listing packages and for compiling them.
 const LISTING: Duration = Duration::from_secs(60);
@@ -36,19 +35,8 @@ const MAX_LINES: usize = 20_000;
 /// Maximum length of a package name, in bytes.
 const MAX_NAME: usize = 100;
 
-/// Maximum size of `go.mod` and of `go.sum`, in bytes.
-const MAX_BYTES: u64 = 4 << 20;
 /// Marks packages of other modules in the list.
 const OTHER: &str = "other ";
-
-/// Prints the version of Go, then the packages that the tests of a module need. What Go notes about each package goes to
-/// memory: on a disk, writing it can take longer than all else.
-const LIST: [&str; 3] = [
-    "sh",
-    "-c",
-    "export GOCACHE=/tmp/go-list; go env GOVERSION && go list -e -deps -test -f \
-     '{{if .Standard}}{{.ImportPath}}{{else if .Module}}{{if not .Module.Main}}other {{.ImportPath}}{{end}}{{end}}' ./...",
-];
 
 /// Where the sandbox mounts the compiled library.
 const LIBRARY: &str = "/go-library";
@@ -61,11 +49,11 @@ const VARIABLE: &str = "GREENLIGHT_GO_LIBRARY";
 /// When the sandbox fails.
 pub(super) async fn share(
     suite: &Suite,
-    workspace: &Workspace,
+    workspace: (&Workspace, bool),
     folders: &Stores,
     cancel: &CancellationToken,
 ) -> Result<Option<Compiled>, sandbox::Error> {
-    let Some(needed) = needed(suite, workspace, cancel).await? else {
+    let Some(needed) = listing::needed(suite, workspace, &folders.repository, cancel).await? else {
         return Ok(None);
     };
     let library = library::of_everyone(suite, &needed, &folders.everyone, cancel).await?;
@@ -213,48 +201,6 @@ fn is_other_name(text: &str) -> bool {
     let host = text.split('/').next().unwrap_or_default();
     let is_host = host.contains('.') && host.starts_with(|c: char| c.is_ascii_alphanumeric());
     text.len() <= MAX_NAME && is_host && text.bytes().all(plain)
-}
-
-/// `go.mod` and `go.sum` of the module that a command tests. `None` if one of them is missing, or if several modules are
-/// tested together.
-fn versions(tree: &Path, below: &Path) -> Option<[Vec<u8>; 2]> {
-    let read = |directory: &Path, name: &str| files::read_result(tree, &directory.join(name), MAX_BYTES).ok();
-    if below.ancestors().any(|directory| read(directory, "go.work").is_some()) {
-        return None;
-    }
-    let (directory, module) = below
-        .ancestors()
-        .find_map(|directory| Some((directory, read(directory, "go.mod")?)))?;
-    Some([module, read(directory, "go.sum")?])
-}
-
-/// Asks Go which packages the tests need. `None` if Go fails.
-async fn needed(
-    suite: &Suite,
-    workspace: &Workspace,
-    cancel: &CancellationToken,
-) -> Result<Option<Needed>, sandbox::Error> {
-    let mut policy = suite.policy.clone();
-    policy.limits.wall = LISTING;
-    let command = sandbox::Command {
-        cwd: in_place(&suite.command),
-        env: environment().into_iter().chain(suite.installed.env.clone()).collect(),
-        mounts: suite.installed.mounts.clone(),
-        ..sandbox::Command::new(
-            in_wrapper(String::new(), ".".into(), LIST.map(str::to_owned).to_vec()),
-            workspace.path(),
-        )
-    };
-    let output = suite.sandbox.exec(&command, &policy, cancel).await?;
-    if output.outcome != Outcome::Exited(0) {
-        return Ok(None);
-    }
-    let Some(needed) = Needed::read(&text::printed(&output.stdout, &output.stderr)) else {
-        return Ok(None);
-    };
-    let (tree, below) = (workspace.path().to_path_buf(), in_place(&suite.command));
-    let versions = tokio::task::spawn_blocking(move || versions(&tree, &below)).await;
-    Ok(Some(needed.with_versions(versions.map_err(std::io::Error::other)?)))
 }
 
 /// What a compilation sees besides the toolchain and a generated module.

@@ -77,6 +77,11 @@ if [ -n "$GREENLIGHT_CRATES" ]; then
 		mkdir -p "$unpacked" && ln -s "$index"/* "$unpacked/"
 	done
 fi 2>/dev/null
-unset GREENLIGHT_CRATES GREENLIGHT_CRATES_IN
+# What this tree itself was compiled to, in files that its tests may write to.
+if [ -n "$GREENLIGHT_TREE" ]; then
+	mkdir -p "$up/$GREENLIGHT_TREE_IN"
+	cp -af "$GREENLIGHT_TREE/." "$up/$GREENLIGHT_TREE_IN/"
+fi 2>/dev/null
+unset GREENLIGHT_CRATES GREENLIGHT_CRATES_IN GREENLIGHT_TREE GREENLIGHT_TREE_IN
 # Both streams in one, in the order of writing.
 exec "$@" 2>&1
