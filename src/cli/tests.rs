@@ -140,7 +140,7 @@ async fn try_tests(
     report.others.retain(|command| !wanted.contains(command));
     report.commands.clone_from(&wanted);
     if !arguments.json {
-        report.show_commands();
+        report.show_commands(arguments.list);
     }
     if arguments.list {
         return Ok(());

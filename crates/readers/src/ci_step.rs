@@ -37,6 +37,15 @@ pub struct CiStep {
     /// The service containers of its job, by image.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<String>,
+    /// Whether its tests are named and not run, because its job or its workflow needs more than the code, as tests of how
+    /// parts work together do.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_aside: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// The script of a step, and where it runs.

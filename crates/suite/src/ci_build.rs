@@ -58,6 +58,11 @@ impl BuildCommand {
         if words.len() > MAX_WORDS {
             return None;
         }
+        // A copy inside of the tree needs no other rights.
+        let words = match words {
+            [sudo, cp, ..] if sudo == "sudo" && cp == "cp" => &words[1..],
+            words => words,
+        };
         let names: Vec<&str> = words.iter().map(String::as_str).collect();
         let argv = match names.as_slice() {
             [manager, "run", script] | [manager, script] if MANAGERS.contains(manager) && is_build(script) => {
@@ -71,8 +76,10 @@ impl BuildCommand {
             ["npx", "tsc", rest @ ..] | ["tsc", rest @ ..] if !rest.contains(&"--noEmit") => words.to_vec(),
             [python, "setup.py", "build_ext", ..] if python.starts_with("python") => words.to_vec(),
             [script] | ["sh" | "bash", script] if is_configure(script) => words.to_vec(),
+            [script] | ["sh" | "bash", script] if is_build_script(script) => words.to_vec(),
             ["./configure", ..] => words.to_vec(),
             ["autoreconf", rest @ ..] if rest.iter().all(|word| word.starts_with('-')) => words.to_vec(),
+            ["cp", from, to] if is_plain_path(from) && is_plain_path(to) => words.to_vec(),
             ["rake", rest @ ..] | ["bundle", "exec", "rake", rest @ ..] if has_target(rest) => words.to_vec(),
             _ => return None,
         };
@@ -93,6 +100,25 @@ impl BuildCommand {
     pub(crate) fn configures(&self) -> bool {
         let is_configure = |word: &String| word == "./configure" || word == "autoreconf" || is_configure(word);
         self.argv.iter().take(2).any(is_configure)
+    }
+
+    /// Whether it is a script of the tree that is named after a build. It may build anything, so only tests of no known
+    /// framework are taken to need it.
+    pub(crate) fn is_script(&self) -> bool {
+        self.argv.last().is_some_and(|script| is_build_script(script)) && self.argv.len() <= 2
+    }
+
+    /// Whether it only copies a file that is no code, such as settings, so that no edit of code changes the copy.
+    pub(crate) fn only_copies(&self) -> bool {
+        const SETTINGS: [&str; 10] = [
+            "cfg", "conf", "dist", "env", "example", "ini", "json", "toml", "yaml", "yml",
+        ];
+        let is_settings = |path: &String| {
+            path.rsplit(['.', '/'])
+                .next()
+                .is_some_and(|end| SETTINGS.contains(&end))
+        };
+        matches!(self.argv.as_slice(), [cp, from, to] if cp == "cp" && is_settings(from) && is_settings(to))
     }
 
     /// The ecosystem whose tests need it.
@@ -128,6 +154,18 @@ impl BuildCommand {
 fn is_build(name: &str) -> bool {
     let first = name.split([':', '-']).next().unwrap_or_default();
     BUILDS.contains(&first) && !name.split([':', '-']).any(|part| NOT_BUILDS.contains(&part))
+}
+
+/// `./ci/build.sh`
+fn is_build_script(path: &str) -> bool {
+    let name = path.rsplit_once('/').and_then(|(_, name)| name.strip_suffix(".sh"));
+    name.is_some_and(is_build) && is_plain_path(path.trim_start_matches("./"))
+}
+
+/// Whether a word is a path inside of the tree, and no option: settings for tests are often a copy of a file of the tree.
+fn is_plain_path(word: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
+    word.parse::<RepoPath>().is_ok() && !word.starts_with('-') && word.chars().all(is_plain)
 }
 
 /// `./autogen.sh`, `bootstrap.sh`: scripts that write `configure`, and often run it.
@@ -173,7 +211,11 @@ mod tests {
         check("bundle exec rake compile", Some("bundle exec rake compile"));
         check("make generate", Some("make generate"));
         check("sh bootstrap.sh", Some("sh bootstrap.sh"));
+        check("./ci/build.sh", Some("./ci/build.sh"));
+        check("bash scripts/build-all.sh", Some("bash scripts/build-all.sh"));
         check("./configure --enable-a", Some("./configure --enable-a"));
+        check("cp .env.example .env", Some("cp .env.example .env"));
+        check("sudo cp tests/a.php tests/b.php", Some("cp tests/a.php tests/b.php"));
     }
 
     #[test]
@@ -193,9 +235,27 @@ mod tests {
             "docker build .",
             "echo build",
             "python -m build",
+            "cp -r a b",
+            "./ci/build-docs.sh",
+            "./ci/build.sh --release",
+            "/opt/build.sh",
+            "cp a ../b",
+            "cp /etc/passwd a",
+            "cp a b/$X",
         ] {
             check(line, None);
         }
+    }
+
+    #[test]
+    fn a_copy_of_code_is_made_after_every_edit() {
+        let only_copies = |line: &str| {
+            BuildCommand::of(&shlex::split(line).unwrap(), None)
+                .unwrap()
+                .only_copies()
+        };
+        assert!(only_copies("cp .env.example .env") && only_copies("cp a.yml.dist a.yml"));
+        assert!(!only_copies("cp tests/a.php tests/b.php") && !only_copies("npm run build"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ci_build::BuildCommand;
 use crate::ci_configure::is_configuring;
+use crate::ci_services::started_by;
 use crate::shell::{self, line_directory, python_module, split_line};
 
 /// Maximum number of words that are kept of all lines.
@@ -100,7 +101,9 @@ pub(crate) fn installs(script: &str) -> bool {
             .or_else(|| BuildCommand::of_make(words, None))
             .is_some()
     };
-    let is_useful = |words: &[String]| Line::of(words).is_some() || builds(words) || is_configuring(words).is_some();
+    let is_useful = |words: &[String]| {
+        Line::of(words).is_some() || builds(words) || is_configuring(words).is_some() || started_by(words).is_some()
+    };
     lines.iter().any(|line| is_useful(&line.words))
 }
 
@@ -168,6 +171,10 @@ impl CiInstall {
                 Some(Vec::new())
             });
             let Some(words) = words else { continue };
+            if let Some(service) = started_by(&words) {
+                add(&mut self.services, &service);
+                continue;
+            }
             match Line::of(&words) {
                 Some(Line::Pip(words)) => self.pip(words, directory.as_ref()),
                 Some(Line::Project(words)) => self.project(words),
@@ -180,7 +187,9 @@ impl CiInstall {
                     let is_configured = self.builds.iter().any(BuildCommand::configures);
                     let of_make = || BuildCommand::of_make(&words, directory.clone()).filter(|_| is_configured);
                     let build = BuildCommand::of(&words, directory.clone()).or_else(of_make);
-                    self.builds.extend(build);
+                    // A script may build something else before each of several steps, as their variables say.
+                    self.builds
+                        .extend(build.filter(|build| !build.is_script() || !self.builds.contains(build)));
                 }
                 None => {}
             }

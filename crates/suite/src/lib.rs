@@ -12,6 +12,7 @@ mod ci_build;
 mod ci_configure;
 mod ci_install;
 mod ci_log;
+mod ci_services;
 mod discover;
 mod execute;
 mod file_lookup;

@@ -45,7 +45,7 @@ impl Suite {
     /// The runtime of its tests that stays between runs. `None` if they start from scratch: what CI builds before them
     /// must be built after every edit.
     pub fn runtime(&self) -> Option<Runtime> {
-        let is_built = self.command.builds().next().is_some();
+        let is_built = self.command.builds().any(|build| !build.only_copies());
         self.command.framework.runtime().filter(|_| !is_built)
     }
 

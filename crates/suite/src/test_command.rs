@@ -17,7 +17,7 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// How many commands that do not run are named, and how much of each, in characters.
 const MAX_NAMED: usize = 3;
-const MAX_SHOWN: usize = 40;
+const MAX_SHOWN: usize = 100;
 /// How many of them are kept.
 const MAX_LEFT_OUT: usize = 20;
 
@@ -77,6 +77,7 @@ impl TestCommand {
         let own = self.framework.spec().ecosystem;
         let is_for_it = move |build: &&BuildCommand| {
             match build.ecosystem() {
+                _ if build.is_script() => own == Ecosystem::Any,
                 // The tools of the other languages build what they test.
                 Ecosystem::Any => matches!(
                     own,
@@ -108,9 +109,14 @@ impl TestCommand {
         endings.contains(&ending) || self.builds().next().is_some()
     }
 
+    /// The services that CI starts for these tests, by their images.
+    pub fn services(&self) -> &[String] {
+        &self.ci_install.services
+    }
+
     /// Whether CI starts services for these tests.
     pub fn has_services(&self) -> bool {
-        !self.ci_install.services.is_empty()
+        !self.services().is_empty()
     }
 
     /// What the tests have in CI and lack here, and which checks do not run with them, as sentences.

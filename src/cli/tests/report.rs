@@ -46,10 +46,15 @@ impl TestsReport {
         Value::Object(document)
     }
 
-    pub(super) fn show_commands(&self) {
+    /// Shows what runs and what else was found, and if asked, what each suite lacks here and what does not run.
+    pub(super) fn show_commands(&self, with_notes: bool) {
         for command in &self.commands {
             terminal::show(&format!("runs `{command}`"));
             terminal::show(&format!("  found in {}, read as {}", command.source, command.framework));
+            // Before tests run, the notes on each suite are shown when its turn comes.
+            for note in command.lacks().iter().filter(|_| with_notes) {
+                terminal::show(&format!("  note: {note}"));
+            }
         }
         for other in &self.others {
             terminal::show(&format!("also found: `{other}` in {}", other.source));
@@ -141,6 +146,8 @@ fn described(command: &TestCommand) -> Value {
         "directory": command.directory,
         "framework": command.framework,
         "source": command.source.to_string(),
+        "services": command.services(),
+        "not_run": command.left_out,
     })
 }
 

@@ -5,11 +5,14 @@
 //! command is found is used only where the project's files know nothing better.
 
 mod configuration;
+mod make;
 mod names;
 mod nextest;
 mod own;
 mod parts;
 mod purpose;
+mod rake;
+mod unused;
 
 use std::collections::BTreeSet;
 
@@ -28,7 +31,7 @@ use super::step::{StepLineKind, Unset};
 use super::{MAX_COMMANDS, go, javascript, python, recipes, step};
 use crate::ci_install::CiInstall;
 use crate::framework::{Ecosystem, Framework};
-use crate::shell::quoted;
+use crate::shell::{ARGUMENTS, quoted};
 use crate::test_command::{Source, TestCommand, leave_out};
 
 /// Maximum depth of targets and scripts that call others, and maximum number of scripts that are read.
@@ -48,7 +51,7 @@ pub(super) fn commands<'a>(checkout: &'a Checkout, steps: &[CiStep]) -> StepComm
         unused: Vec::new(),
         scripts: MAX_SCRIPTS,
     };
-    for step in steps {
+    for step in steps.iter().filter(|step| !step.is_aside) {
         let before = all.known.len();
         all.read(step, MAX_DEPTH);
         let checks = std::mem::take(&mut all.checks);
@@ -66,6 +69,7 @@ pub(super) fn commands<'a>(checkout: &'a Checkout, steps: &[CiStep]) -> StepComm
     all.add_parts();
     all.add_own();
     all.name_unused();
+    all.name_aside(steps.iter().filter(|step| step.is_aside));
     all
 }
 
@@ -80,7 +84,7 @@ pub(super) struct StepCommands<'a> {
     other: Vec<TestCommand>,
     /// The checks of the current step and of the targets that it calls, and other programs. They do not run.
     checks: Vec<String>,
-    /// Commands that run the tests with other settings.
+    /// Commands that run a part of the tests, or all of them with other settings.
     unused: Vec<TestCommand>,
     scripts: usize,
 }
@@ -97,10 +101,16 @@ impl StepCommands<'_> {
         };
         let Some(found) = found else {
             let is_own = |command: &&TestCommand| {
-                let words = || command.argv.iter().take(2);
+                let rest = command.argv.strip_prefix(&["bundle".to_owned(), "exec".to_owned()]);
+                let words = || rest.unwrap_or(&command.argv).iter().take(2);
                 words().any(|word| has(command, Some(word))) && words().any(|word| names_a_test(word))
             };
-            return self.other.iter().find(is_own).cloned();
+            let is_tool = |command: &&TestCommand| {
+                let runs_rake = own::rake_tasks(command).is_some() && has(command, Some(&"Rakefile".to_owned()));
+                runs_rake || own::runs_other_tool(command)
+            };
+            let mut all = self.other.iter();
+            return all.find(is_own).or_else(|| self.other.iter().find(is_tool)).cloned();
         };
         let here = || self.other.iter().filter(|command| command.directory == found.directory);
         // Another target, but not with settings that only earlier steps explain.
@@ -117,30 +127,10 @@ impl StepCommands<'_> {
         named.or_else(|| here().find(is_tool)).cloned()
     }
 
-    /// CI's own call of Rake in a directory, for what the project's files suggest to run with it.
-    pub(super) fn rake(&self, found: &TestCommand) -> Option<Vec<String>> {
-        let is_rake = |word: &String| word.rsplit('/').next() == Some("rake");
-        let mut here = self.other.iter().filter(|command| command.directory == found.directory);
-        let is_wanted = found.argv.iter().any(is_rake) && matches!(found.source, Source::File(_));
-        here.find(|command| own::runs_rake(command))
-            .filter(|_| is_wanted)
-            .map(|command| command.argv.clone())
-    }
-
     /// Whether the root is tested, but by no command of a known framework.
     pub(super) fn leaves_the_root_to_files(&self) -> bool {
         let is_root = |command: &TestCommand| command.directory.is_none();
         !self.known.iter().any(is_root) && self.other.iter().any(is_root)
-    }
-
-    /// Names what does not run beside what does.
-    fn name_unused(&mut self) {
-        for unused in &self.unused {
-            let mut known = self.known.iter_mut().filter(|known| is_alike(known, unused));
-            if let Some(known) = known.find(|known| known.argv != unused.argv) {
-                leave_out(&mut known.left_out, &shown(unused));
-            }
-        }
     }
 
     /// Where no command could be found in what CI calls, the project's own scripts run as CI calls them: any other
@@ -199,11 +189,15 @@ impl StepCommands<'_> {
         if let Some(counted) = javascript::uncounted(&place, &command.argv) {
             command.argv = counted;
         }
-        // A script of Composer may be named after what it runs.
-        let calls =
-            command.framework == Framework::Other || command.argv.first().is_some_and(|word| word == "composer");
+        // A script of Composer or a target may be named after what it runs, and its options are not those of that.
+        let runner = command.argv.first().map_or("", String::as_str);
+        let is_target = matches!(runner, "make" | "gmake" | "just" | "task");
+        if is_target {
+            command.framework = Framework::Other;
+        }
+        let calls = command.framework == Framework::Other || runner == "composer";
         let is_own = calls && depth > 0;
-        let before = self.known.len();
+        let before = (self.known.len(), self.parts.len());
         if let Some(scripts) = is_own
             .then(|| recipes::scripts(&place, &command.argv, &command.env))
             .flatten()
@@ -225,7 +219,7 @@ impl StepCommands<'_> {
                 };
                 self.read(&called, depth - 1);
             }
-            if self.known.len() > before {
+            if (self.known.len(), self.parts.len()) > before {
                 return;
             }
         }
@@ -246,18 +240,17 @@ impl StepCommands<'_> {
                 *less = TestCommand { source, ..command };
             } else if let Some(known) = self.known.iter_mut().find(|other| is_known(other)) {
                 // Another way to run the same tests, such as with other features.
-                if known.argv != command.argv {
-                    leave_out(&mut known.left_out, &shown(&command));
-                }
+                unused::name(known, &command);
             } else if self.known.len() < MAX_COMMANDS {
                 self.known.push(command);
             }
         } else if own::names_a_part(&command) {
-            self.add_part(command, &own_env);
+            self.add_part(command.clone(), &own_env);
+            self.is_unused(command, &own_env);
         } else if command.framework == Framework::Other {
             self.other.push(own::with_variables(command, &own_env));
-        } else if own::has_other_settings(&command) && self.unused.len() < MAX_COMMANDS {
-            self.unused.push(command);
+        } else if !command.framework.is_linter() {
+            self.is_unused(command, &own_env);
         }
     }
 }
@@ -278,14 +271,23 @@ fn names_a_test(word: &str) -> bool {
         .any(|part| matches!(part, "test" | "tests" | "spec" | "unit"))
 }
 
-/// The arguments of a script of the tree, by number.
+/// The arguments of a script of the tree, by number and all together.
 fn arguments(argv: &[String]) -> impl Iterator<Item = (String, String)> {
     let script = argv.iter().take(2).position(|word| word.ends_with(".sh"));
-    let after = argv.iter().skip(script.map_or(argv.len(), |at| at + 1));
-    after
+    let script = script.or_else(|| argv.first().is_some_and(|word| word.contains('/')).then_some(0));
+    let after = argv.get(script.map_or(argv.len(), |at| at + 1)..).unwrap_or_default();
+    let by_number = after
+        .iter()
         .take(9)
         .enumerate()
-        .map(|(number, word)| ((number + 1).to_string(), word.clone()))
+        .map(|(number, word)| ((number + 1).to_string(), word.clone()));
+    // All together are split into words again.
+    let is_plain = |word: &String| !word.is_empty() && !word.contains(char::is_whitespace);
+    let all = after
+        .iter()
+        .all(is_plain)
+        .then(|| (ARGUMENTS.to_owned(), after.join(" ")));
+    by_number.chain(all)
 }
 
 /// What the first of these steps installs that runs tests, in whichever way. Commands of the project's files need the

@@ -91,18 +91,19 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
         None => {
             let step = hints.step.as_ref().and_then(|step| step::command(checkout, step));
             let steps = ci::commands(checkout, &hints.ci);
+            let of_ci: Vec<CiStep> = hints.ci.iter().filter(|step| !step.is_aside).cloned().collect();
             let mut own = places(checkout, &hints.near);
             own.retain(|place| !is_tested_from_above(place, &steps.known, &hints.near));
-            let mut of_ci = steps.known.clone();
-            of_ci.sort_by_key(|command| command.directory.is_some());
+            let mut known = steps.known.clone();
+            known.sort_by_key(|command| command.directory.is_some());
             // Where nothing says which part of the tree counts, CI does, unless its command for the root is of no known
             // framework.
             let first = if hints.near.is_empty() && !steps.leaves_the_root_to_files() {
-                std::mem::take(&mut of_ci)
+                std::mem::take(&mut known)
             } else {
                 Vec::new()
             };
-            let mut all: Vec<TestCommand> = step.into_iter().chain(merged((first, of_ci), &own)).collect();
+            let mut all: Vec<TestCommand> = step.into_iter().chain(merged((first, known), &own)).collect();
             if all.is_empty() {
                 all.extend(steps.instead_of(None));
             }
@@ -111,15 +112,22 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
                     *task = of_ci;
                 }
             }
-            for command in &mut all {
-                if let Some(argv) = steps.rake(command) {
-                    command.argv = argv;
-                }
-            }
+            let all = all.into_iter().flat_map(|command| steps.as_rake(command));
+            let mut all: Vec<TestCommand> = all.flat_map(|command| steps.as_make(command, &of_ci)).collect();
+            let mut distinct: Vec<TestCommand> = Vec::new();
+            all.retain(|command| {
+                let is_same = |other: &TestCommand| {
+                    (&other.argv, &other.env, &other.directory) == (&command.argv, &command.env, &command.directory)
+                };
+                let is_new = !distinct.iter().any(is_same);
+                distinct.extend(is_new.then(|| command.clone()));
+                is_new
+            });
             all.truncate(MAX_COMMANDS);
-            let of_ci: Vec<_> = hints.step.iter().chain(&hints.ci).collect();
-            ci::configure(&mut all, &of_ci);
-            let installed = ci::installed(checkout, &hints.ci);
+            steps.name_others(&mut all);
+            let all_steps: Vec<_> = hints.step.iter().chain(&of_ci).collect();
+            ci::configure(&mut all, &all_steps);
+            let installed = ci::installed(checkout, &of_ci);
             for command in all.iter_mut().filter(|command| command.ci_install.is_empty()) {
                 command.ci_install = installed.clone();
             }

@@ -9,7 +9,7 @@ mod scripts;
 mod tasks;
 
 pub(crate) use self::builds::PROJECT;
-pub(crate) use self::tasks::MAKEFILES;
+pub(crate) use self::tasks::{MAKEFILES, TASKFILES};
 use crate::discover::directory::Directory;
 use crate::test_command::{Source, TestCommand};
 

@@ -3,6 +3,8 @@
 //! Lines with functions of make or expressions of just are left out: their values would have to be computed.
 
 mod conditions;
+mod script_file;
+mod taskfile;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +49,8 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String], env: &BTreeMap<Str
             let (targets, _) = targets(rest).filter(|(_, given)| given.is_empty())?;
             Some(of_targets(&text, &targets, Runner::Just))
         }
-        "tox" => Some(vec![python::tox::script(place, rest, env)?]),
+        "task" => Some(vec![taskfile::script(&read(&others::TASKFILES)?, rest)?]),
+        "tox" => python::tox::scripts(place, rest, env),
         "nox" => python::nox::scripts(place, rest),
         "hatch" => Some(vec![python::hatch::script(place, rest)?]),
         "python" | "python3" => {
@@ -65,13 +68,21 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String], env: &BTreeMap<Str
             let name = plain.find(|word| !matches!(word.as_str(), "run" | "run-script"))?;
             others::php::script_lines(place, name)
         }
-        "sh" | "bash" | "dash" => Some(vec![read(&[rest.first()?.as_str()])?]),
-        _ if name.ends_with(".sh") => Some(vec![read(&[program.trim_start_matches("./")])?]),
+        "sh" | "bash" | "dash" => {
+            let path = rest.first()?.trim_start_matches("./");
+            Some(vec![script_file::with_its_folder(&read(&[path])?, place, path)])
+        }
+        _ if name.ends_with(".sh") => {
+            let path = program.trim_start_matches("./");
+            Some(vec![script_file::with_its_folder(&read(&[path])?, place, path)])
+        }
         // Another program of the tree may be a tool that people install there.
         _ if program.contains('/') && is_task(name) => {
-            let text = read(&[program.trim_start_matches("./")])?;
+            let path = program.trim_start_matches("./");
+            let text = read(&[path])?;
             let shell = text.lines().next().filter(|line| line.starts_with("#!"))?;
-            shell.trim_end().ends_with("sh").then(|| vec![text.clone()])
+            let is_shell = shell.trim_end().ends_with("sh");
+            is_shell.then(|| vec![script_file::with_its_folder(&text, place, path)])
         }
         _ => None,
     }

@@ -1,5 +1,7 @@
 //! Rust projects: `Cargo.toml`, alone or in a workspace.
 
+use std::path::Path;
+
 use globset::GlobSet;
 
 use crate::discover::directory::Directory;
@@ -8,8 +10,10 @@ use crate::test_command::TestCommand;
 
 pub(crate) fn find(place: &Directory<'_>) -> Option<TestCommand> {
     let manifest = manifest(place, "Cargo.toml")?;
-    if let Some(command) = in_workspace(place, &manifest) {
-        return Some(command);
+    match in_workspace(place, &manifest) {
+        Membership::Member(command) => return Some(command),
+        Membership::Refused => return None,
+        Membership::None => {}
     }
     let workspace = manifest.get("workspace");
     let argv: &[&str] = match workspace {
@@ -21,22 +25,47 @@ pub(crate) fn find(place: &Directory<'_>) -> Option<TestCommand> {
     place.command(argv, Framework::Cargo, "Cargo.toml")
 }
 
-/// The name of the package at the top of a workspace, if that is all that Cargo tests there by default.
-pub(super) fn root_package(place: &Directory<'_>) -> Option<String> {
+/// Maximum number of default members that are read.
+const MAX_MEMBERS: usize = 100;
+
+/// The names of the packages that Cargo tests by default at the top of a workspace, if those are not all:
+/// <https://doc.rust-lang.org/cargo/reference/workspaces.html#the-default-members-field>
+pub(super) fn default_packages(place: &Directory<'_>) -> Option<Vec<String>> {
     let manifest = manifest(place, "Cargo.toml")?;
-    let workspace = manifest.get("workspace")?;
-    let is_default = workspace.get("default-members").is_none();
-    let name = manifest.get("package")?.get("name")?.as_str()?;
-    is_default.then(|| name.to_owned())
+    let name = |manifest: &toml::Table| Some(manifest.get("package")?.get("name")?.as_str()?.to_owned());
+    let Some(members) = manifest.get("workspace")?.get("default-members") else {
+        return Some(vec![name(&manifest)?]);
+    };
+    let members = members.as_array()?.iter().take(MAX_MEMBERS).map(|member| {
+        let member = member.as_str()?.trim_start_matches("./").trim_end_matches('/');
+        match member {
+            "" | "." => name(&manifest),
+            member => name(&self::manifest(place, &format!("{member}/Cargo.toml"))?),
+        }
+    });
+    members.collect()
 }
 
-/// Cargo prints paths relative to the top of the workspace, so a member's tests run from there.
-fn in_workspace(place: &Directory<'_>, manifest: &toml::Table) -> Option<TestCommand> {
-    let name = manifest.get("package")?.get("name")?.as_str()?;
-    let directory = place.directory.as_ref()?.as_str();
+/// How a package belongs to a workspace above it.
+enum Membership {
+    /// Its tests run from the top, because Cargo prints paths relative to it.
+    Member(TestCommand),
+    /// The workspace does not name it: either another member depends on it, and its tests are those of the workspace, or
+    /// Cargo refuses to run there. <https://doc.rust-lang.org/cargo/reference/workspaces.html#the-members-and-exclude-fields>
+    Refused,
+    /// There is no workspace, or one that excludes it.
+    None,
+}
+
+fn in_workspace(place: &Directory<'_>, manifest: &toml::Table) -> Membership {
+    let name = || manifest.get("package")?.get("name")?.as_str();
+    let (Some(name), Some(directory)) = (name(), &place.directory) else {
+        return Membership::None;
+    };
+    let directory = directory.as_str();
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
     if !is_name || manifest.contains_key("workspace") {
-        return None;
+        return Membership::None;
     }
     let mut above = Some(directory);
     while let Some(path) = above {
@@ -46,18 +75,28 @@ fn in_workspace(place: &Directory<'_>, manifest: &toml::Table) -> Option<TestCom
             directory: above.and_then(|above| above.parse().ok()),
         };
         let below = match above {
-            Some(above) => directory.strip_prefix(above)?.strip_prefix('/')?,
-            None => directory,
+            Some(above) => directory.strip_prefix(above).and_then(|rest| rest.strip_prefix('/')),
+            None => Some(directory),
         };
-        let Some(workspace) = self::manifest(&top, "Cargo.toml").and_then(|top| top.get("workspace").cloned()) else {
+        let Some((workspace, below)) = self::manifest(&top, "Cargo.toml")
+            .and_then(|top| top.get("workspace").cloned())
+            .zip(below)
+        else {
             continue;
         };
-        if !names(&workspace, below) {
-            return None;
-        }
-        return top.command(&["cargo", "test", "-p", name], Framework::Cargo, "Cargo.toml");
+        let excludes = globs(&workspace, "exclude").is_some_and(|globs| {
+            let mut parts = Path::new(below).ancestors();
+            parts.any(|part| globs.is_match(part))
+        });
+        return match names(&workspace, below) {
+            true => top
+                .command(&["cargo", "test", "-p", name], Framework::Cargo, "Cargo.toml")
+                .map_or(Membership::None, Membership::Member),
+            false if excludes => Membership::None,
+            false => Membership::Refused,
+        };
     }
-    None
+    Membership::None
 }
 
 /// Whether a manifest is that of the workspace which contains the package in the directory `below`.

@@ -4,11 +4,15 @@
 //! A command is skipped only if another one runs its tests, or if nothing that it depends on has changed. When in
 //! doubt it runs: one suite too many costs time, one too few hides a failure.
 
+mod aside;
+
 use std::collections::BTreeSet;
 
 use greenlight_anchor::RepoPath;
 use greenlight_tree::checkout::Checkout;
 
+pub(super) use self::aside::is_aside;
+use self::aside::is_aside_command;
 use super::{python, rust};
 use crate::discover::directory::Directory;
 use crate::framework::{Ecosystem, Framework};
@@ -16,37 +20,6 @@ use crate::test_command::{Source, TestCommand};
 
 /// Maximum size of a manifest in which other packages are looked for, in bytes.
 const MAX_MANIFEST: usize = 256 << 10;
-
-/// Directories whose tests only run after changes to them: they are rarely part of the project's own CI.
-const ASIDE: [&str; 27] = [
-    "bench",
-    "benches",
-    "benchmark",
-    "benchmarks",
-    "buildSrc",
-    "compliance",
-    "contrib",
-    "demo",
-    "demos",
-    "docs",
-    "documentation",
-    "example",
-    "examples",
-    "fixtures",
-    "fuzz",
-    "playground",
-    "sample",
-    "samples",
-    "scripts",
-    "support",
-    "templates",
-    "testdata",
-    "third_party",
-    "tools",
-    "tutorial",
-    "tutorials",
-    "vendor",
-];
 
 /// The files that name the packages another package depends on.
 const MANIFESTS: [&str; 14] = [
@@ -189,20 +162,6 @@ fn main_suites(commands: &[TestCommand]) -> impl Iterator<Item = usize> + '_ {
         .map(|(at, _)| at)
 }
 
-fn is_aside_command(command: &TestCommand) -> bool {
-    let directory = command.directory.as_ref();
-    directory.is_some_and(|directory| is_aside(directory.as_str()))
-}
-
-/// Whether the name of a directory says that it holds examples, tools or tests.
-pub(super) fn is_aside(directory: &str) -> bool {
-    directory.split('/').any(|part| {
-        part.starts_with("fuzz-")
-            || ASIDE.iter().any(|aside| part.eq_ignore_ascii_case(aside))
-            || matches!(part, "test" | "tests" | "spec")
-    })
-}
-
 fn is_below(path: &str, directory: Option<&RepoPath>) -> bool {
     directory.is_none_or(|directory| {
         path.strip_prefix(directory.as_str())
@@ -216,8 +175,13 @@ fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool
     let is_same_place = outer.directory == inner.directory;
     let is_of_ci = |command: &TestCommand| matches!(command.source, Source::Ci { .. });
     // What a target calls may be what CI also calls directly.
-    let is_target = matches!(inner.argv.first().map(String::as_str), Some("make" | "just" | "task"));
-    if is_same_place && is_of_ci(outer) && is_of_ci(inner) && !is_target {
+    let is_target = |command: &TestCommand| {
+        matches!(
+            command.argv.first().map_or("", |word| last(word)),
+            "make" | "just" | "task"
+        )
+    };
+    if is_same_place && is_of_ci(outer) && is_of_ci(inner) && (is_target(outer) || !is_target(inner)) {
         // What CI runs one after the other are different tests, or discovery would have kept one.
         return false;
     }

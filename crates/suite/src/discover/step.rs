@@ -22,8 +22,8 @@ use crate::shell::{
 use crate::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, is_unset};
 use crate::workflow::WORKSPACE;
 
-/// Variables that belong to the machine, or only colour the output.
-const NOT_TAKEN: [&str; 15] = [
+/// Variables that belong to the machine, decide whether tools may use a network, or only colour the output.
+const NOT_TAKEN: [&str; 32] = [
     "PATH",
     "PWD",
     // Shells source these files before they run a command.
@@ -34,6 +34,23 @@ const NOT_TAKEN: [&str; 15] = [
     "SHELL",
     "USER",
     "CI",
+    "ANDROID_HOME",
+    "CARGO_HOME",
+    "CARGO_NET_OFFLINE",
+    "GOBIN",
+    "GOCACHE",
+    "GOMODCACHE",
+    "GOPATH",
+    "GOPROXY",
+    "GOROOT",
+    "GOTOOLCHAIN",
+    "GRADLE_USER_HOME",
+    "JAVA_HOME",
+    "MAVEN_HOME",
+    "PYTHONHOME",
+    "RUSTUP_HOME",
+    "VIRTUAL_ENV",
+    "npm_config_offline",
     "FORCE_COLOR",
     "CLICOLOR_FORCE",
     "CARGO_TERM_COLOR",
@@ -122,7 +139,9 @@ pub(super) fn commands(checkout: &Checkout, step: &CiStep, unset: Unset) -> Opti
     }
     for line in all {
         // An argument may say what a script of the project does.
-        let known = split_line(&line.words, &step.env, |word| Some(vec![word.to_string()]))?;
+        let env = assigned(&with_workspace(&step.env, WORKSPACE, None), &line.env);
+        let env = env.as_ref().unwrap_or(&step.env);
+        let known = split_line(&line.words, env, |word| Some(vec![word.to_string()]))?;
         let shown = for_people(&known);
         let Some(tool) = tool::of(&known) else {
             found.extend(runs_the_tree(checkout, step, &known).then_some(StepLine {

@@ -22,7 +22,7 @@ pub(super) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Checkout) {
 }
 
 /// What the workflows of a tree say.
-fn hints(checkout: &Checkout) -> Hints {
+pub(super) fn hints(checkout: &Checkout) -> Hints {
     Hints {
         ci: crate::workflow::test_steps(checkout.paths(), &mut |path| checkout.read_text(path)),
         ..Hints::default()

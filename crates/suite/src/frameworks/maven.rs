@@ -50,9 +50,12 @@ fn discover(place: &Directory<'_>) -> Option<TestCommand> {
 fn runs_tests(line: CommandLine<'_>) -> bool {
     let phases = ["test", "verify", "package", "integration-test"];
     let mut words = line.0.iter().skip(1);
-    let skips = words
-        .clone()
-        .any(|word| word.starts_with("-DskipTests") || word.starts_with("-Dmaven.test.skip"));
+    // `-D name=value` is two words.
+    let skips = words.clone().any(|word| {
+        let word = word.strip_prefix("-D").unwrap_or(word);
+        let name = word.split('=').next().unwrap_or(word);
+        matches!(name, "skipTests" | "maven.test.skip") && !word.ends_with("=false")
+    });
     // `install` without tests only serves projects that build on this one.
     words.any(|word| phases.contains(word) || *word == "install") && !skips
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use greenlight_anchor::RepoPath;
 
 use super::is_name;
-use super::word::{DEFAULT, QUOTED, VARIABLE};
+use super::word::{ARGUMENTS, DEFAULT, QUOTED, VARIABLE};
 
 /// Variables with the root of the checkout.
 const WORKSPACE: [&str; 2] = ["GITHUB_WORKSPACE", "PWD"];
@@ -147,7 +147,7 @@ fn unquoted(name: &str) -> (&str, bool) {
 pub(crate) fn only_variable(word: &str) -> Option<bool> {
     let name = word.strip_prefix(VARIABLE)?.strip_suffix(VARIABLE)?;
     let (name, is_quoted) = unquoted(name);
-    is_name(name).then_some(is_quoted)
+    (is_name(name) || name == ARGUMENTS).then_some(is_quoted)
 }
 
 /// The rest of a path that begins at the root of the checkout.

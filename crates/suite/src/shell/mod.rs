@@ -2,6 +2,7 @@
 //! out what it does.
 
 mod directory;
+mod on_ci;
 mod python;
 mod script;
 mod sequence;
@@ -18,7 +19,7 @@ pub(super) use self::directory::{
 pub(super) use self::python::python_module;
 pub(super) use self::script::{SimpleCommand, lines};
 pub(super) use self::sequence::commands;
-pub(super) use self::word::{Word, is_name, quoted};
+pub(super) use self::word::{ARGUMENTS, Word, is_name, quoted};
 
 /// Maximum size of a script in bytes.
 const MAX_BYTES: usize = 100_000;

@@ -5,7 +5,7 @@
 use tree_sitter::Node;
 
 use super::word::{QUOTED, VARIABLE, Word, has_gaps, is_redirection, words};
-use super::{MAX_DEPTH, Parsed, children};
+use super::{MAX_DEPTH, Parsed, children, on_ci};
 
 /// Maximum number of commands.
 const MAX_COMMANDS: usize = 500;
@@ -131,6 +131,14 @@ impl<'p> ScriptReader<'p, '_> {
                         "heredoc_redirect" => self.branch(child)?,
                         _ if is_redirection(child) => {}
                         _ => self.statement(child, before, depth)?,
+                    }
+                }
+            }
+            "if_statement" if is_certain(before) && on_ci::decides(self.parsed, node).is_some() => {
+                let holds = on_ci::decides(self.parsed, node) == Some(true);
+                for statement in on_ci::taken(node, holds) {
+                    if !self.has_ended {
+                        self.statement(statement, before, depth)?;
                     }
                 }
             }

@@ -13,6 +13,8 @@ pub(crate) const VARIABLE: char = '\u{1}';
 pub(super) const QUOTED: char = '"';
 /// Separates the name of a variable from what is used in its place if it is empty or not set.
 pub(crate) const DEFAULT: &str = ":-";
+/// The name of all arguments of a script.
+pub(crate) const ARGUMENTS: &str = "@";
 /// Unknown text: a variable without a name, which is never set.
 const UNKNOWN: &str = "\u{1}\u{1}";
 
@@ -91,7 +93,13 @@ impl Word {
             "expansion" => self.variable(raw, raw.strip_prefix("${")?.strip_suffix('}')?, quoted),
             "command_substitution" | "process_substitution" | "arithmetic_expansion" => {
                 self.runs_a_command = true;
-                self.variable(raw, "", quoted);
+                let inner = raw.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
+                let name = match inner.map(str::trim) {
+                    Some("pwd") => "PWD",
+                    Some("git rev-parse --show-toplevel") => "GITHUB_WORKSPACE",
+                    _ => "",
+                };
+                self.variable(raw, name, quoted);
             }
             "ansi_c_string" | "translated_string" | "array" | "brace_expression" | "subscript" => {
                 self.variable(raw, "", quoted);
@@ -129,12 +137,13 @@ impl Word {
         self.is_for_shell = true;
         self.plain.push_str(raw);
         self.marked.push(VARIABLE);
-        // `$@`, `$?` and the like are not environment variables.
-        let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        // `$?` and the like are not environment variables.
+        let is_plain = |text: &str| text == ARGUMENTS || text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let (own, default) = name.split_once(DEFAULT).unwrap_or((name, ""));
         let is_literal = |c: char| c.is_ascii_alphanumeric() || " _-./=,:+@".contains(c);
         if is_plain(name) || (is_plain(own) && default.chars().all(is_literal)) {
-            if quoted {
+            // All arguments are several words, or none, even in quotes.
+            if quoted && own != ARGUMENTS {
                 self.marked.push(QUOTED);
             }
             self.marked.push_str(name);

@@ -1,6 +1,7 @@
 //! What well-known actions of a workflow do, as far as tests need it.
 
 use super::files::in_tree;
+use super::legs::SERVICES;
 use super::{Node, Scope, WorkflowFiles, interpolate};
 use crate::shell::quoted;
 
@@ -13,6 +14,13 @@ pub(super) fn checkout_path(step: &Node, scope: &Scope) -> Option<String> {
     }
     let path = in_tree(&interpolate(&with.get("path")?.scalar()?, scope)?)??;
     Some(path.to_string())
+}
+
+/// The service that an action starts, as those do that are named after one.
+pub(super) fn service(step: &Node) -> Option<String> {
+    let action = step.get("uses")?.text()?.split('@').next()?;
+    let mut words = action.split(|c: char| !c.is_ascii_alphanumeric());
+    words.any(|word| SERVICES.contains(&word)).then(|| action.to_owned())
 }
 
 /// The language or package manager that a step sets up, and the version: <https://github.com/actions/setup-node>,

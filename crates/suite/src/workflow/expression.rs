@@ -219,7 +219,10 @@ fn look_up(parts: &[SpannedExpr<'_>], scope: &Scope) -> Option<Value> {
         return rest.iter().try_fold(value, member);
     }
     if !rest.is_empty() {
-        return None;
+        // A change has none of the inputs that people give by hand.
+        let is_input = |name: &Value| matches!(name, Value::String(name) if name.eq_ignore_ascii_case("inputs"));
+        let is_given = head == "github" && name.eq_ignore_ascii_case("event") && rest.first().is_some_and(is_input);
+        return (is_given && scope.is_for_changes).then_some(Value::Null);
     }
     let text = match (head.as_str(), name.to_ascii_lowercase().as_str()) {
         // An earlier step may have set more variables.

@@ -7,11 +7,14 @@
 mod actions;
 mod expression;
 mod files;
+mod legs;
 mod listed;
 mod matrix;
+mod needed;
 mod node;
 mod other_ci;
 mod purpose;
+mod script_text;
 mod shown;
 mod steps;
 mod test_steps;
@@ -24,8 +27,7 @@ use greenlight_readers::ci_step::CiStep;
 use self::expression::{Scope, interpolate, literals};
 use self::files::WorkflowFiles;
 pub use self::listed::{CiWorkflow, ci_workflows};
-use self::node::Node;
-pub(crate) use self::node::texts_at;
+pub(crate) use self::node::{Node, parse, texts_at};
 pub use self::test_steps::test_steps;
 
 /// The root of the checkout in scripts and paths.
@@ -82,14 +84,6 @@ struct JobMatch {
     /// The index of the job.
     job: usize,
     scope: Scope,
-}
-
-impl JobMatch {
-    /// Whether a value of the matrix asks for a compiler's current release.
-    fn is_of_current_release(&self) -> bool {
-        let values = matrix::display_names(&self.scope.matrix);
-        values.iter().any(|value| value == "stable")
-    }
 }
 
 /// The jobs of a workflow that GitHub would show with this name.

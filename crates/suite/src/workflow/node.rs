@@ -13,7 +13,7 @@ const MAX_ALIASES: usize = 500;
 
 /// A value of a YAML document. Scalars keep the form in which GitHub inserts them into text.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Node {
+pub(crate) enum Node {
     Null,
     Bool(bool),
     Number(f64),
@@ -30,7 +30,7 @@ pub(crate) fn texts_at(text: &str, key: &str) -> Option<Vec<String>> {
 }
 
 /// Parses a document, with merge keys (`<<`) or without. `None` if it is not YAML, or is crafted to be expensive.
-pub(super) fn parse(text: &str, has_merges: bool) -> Option<Node> {
+pub(crate) fn parse(text: &str, has_merges: bool) -> Option<Node> {
     if text.len() > MAX_BYTES {
         return None;
     }
@@ -55,32 +55,32 @@ pub(super) fn parse(text: &str, has_merges: bool) -> Option<Node> {
 
 impl Node {
     /// The value of a key. `None` if it is missing or null.
-    pub(super) fn get(&self, key: &str) -> Option<&Self> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         let Self::Map(entries) = self else { return None };
         let entry = entries.iter().find(|(name, _)| name == key);
         entry.map(|(_, value)| value).filter(|value| **value != Self::Null)
     }
 
     /// Whether a key is `true`.
-    pub(super) fn says(&self, key: &str) -> bool {
+    pub(crate) fn says(&self, key: &str) -> bool {
         self.get(key) == Some(&Self::Bool(true))
     }
 
-    pub(super) fn entries(&self) -> &[(String, Self)] {
+    pub(crate) fn entries(&self) -> &[(String, Self)] {
         match self {
             Self::Map(entries) => entries,
             _ => &[],
         }
     }
 
-    pub(super) fn items(&self) -> &[Self] {
+    pub(crate) fn items(&self) -> &[Self] {
         match self {
             Self::List(items) => items,
             _ => &[],
         }
     }
 
-    pub(super) fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
             _ => None,
@@ -88,7 +88,7 @@ impl Node {
     }
 
     /// The number of values in it, itself included.
-    pub(super) fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         1 + match self {
             Self::List(items) => items.iter().map(Self::weight).sum(),
             Self::Map(entries) => entries.iter().map(|(_, value)| value.weight()).sum(),
@@ -97,7 +97,7 @@ impl Node {
     }
 
     /// A scalar as text.
-    pub(super) fn scalar(&self) -> Option<String> {
+    pub(crate) fn scalar(&self) -> Option<String> {
         Some(match self {
             Self::Null => String::new(),
             Self::Bool(value) => value.to_string(),

@@ -94,6 +94,7 @@ fn step(path: &RepoPath, job: OtherJob) -> Option<CiStep> {
         before,
         versions: BTreeMap::new(),
         services: job.services,
+        is_aside: false,
     })
 }
 

@@ -57,8 +57,32 @@ const UNUSUAL: [&str; 11] = [
     "package",
     "dev",
 ];
+/// Those of them whose tests are about something else than a change of the code. The tests of the others are named.
+const NOT_NAMED: [&str; 14] = [
+    "release",
+    "publish",
+    "deploy",
+    "docs",
+    "doc",
+    "documentation",
+    "bench",
+    "benchmark",
+    "benchmarks",
+    "fuzz",
+    "fuzzing",
+    "codeql",
+    "scorecard",
+    "downstream",
+];
+/// Words for tests that need more than the code.
+const MORE: [&str; 2] = ["acceptance", "functional"];
+/// What a workflow for changes may do after its tests.
+const AFTER: [&str; 3] = ["release", "publish", "deploy"];
+
 /// Ranks from here on are unusual.
 const FROM_UNUSUAL: u32 = 100;
+/// The rank of what is only named.
+pub(super) const ASIDE: u32 = 500;
 /// Added for a job that may fail: it counts where all others may fail, too.
 pub(super) const MAY_FAIL: u32 = 50;
 /// Names of files that GitHub proposes for the first workflow of a repository, and that say nothing else:
@@ -101,7 +125,7 @@ pub(super) fn rank(name: &str) -> Option<u32> {
     });
     let words = || name.split(|c: char| !c.is_ascii_alphanumeric());
     let is_for_tests = |word: &str| matches!(word, "test" | "tests" | "ci" | "unit");
-    if words().any(|word| OTHER_PURPOSE.contains(&word)) {
+    if words().any(|word| OTHER_PURPOSE.contains(&word) || MORE.contains(&word)) {
         return None;
     }
     // `dev-tests` are the tests of a branch for development.
@@ -114,6 +138,28 @@ pub(super) fn rank(name: &str) -> Option<u32> {
         (_, true) => later + 1,
         _ => later + 2,
     })
+}
+
+/// The rank of a workflow, which its file names. One that is also for what comes after the tests counts if pull requests
+/// start it; its jobs have names, too.
+pub(super) fn rank_of_workflow(stem: &str, is_for_pull_requests: bool) -> Option<u32> {
+    let lower = stem.to_ascii_lowercase();
+    let rest: Vec<&str> = lower
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !AFTER.contains(word))
+        .collect();
+    rank(stem).or_else(|| {
+        rank(&rest.join("-"))
+            .filter(|_| is_for_pull_requests)
+            .map(|rank| rank + LATER)
+    })
+}
+
+/// Whether the tests of a workflow or a job that does not count are named.
+pub(super) fn is_named(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    !words.any(|word| NOT_NAMED.contains(&word))
 }
 
 /// The rank of a job for tests of the whole program, if that is all that keeps it from counting. Most need a browser or
@@ -160,5 +206,15 @@ mod tests {
             assert!(rank(name).is_some_and(|rank| !is_usual(rank)), "{name}");
         }
         assert!(rank("dev-tests").is_some_and(is_usual));
+        for (name, expected) in [
+            ("build-test-release", Some(4)),
+            ("release", Some(5)),
+            ("ci", Some(0)),
+            ("docs", None),
+        ] {
+            assert_eq!(rank_of_workflow(name, true), expected, "{name}");
+        }
+        assert_eq!(rank_of_workflow("release", false), None);
+        assert!(is_named("miri") && is_named("integration tests") && !is_named("docs-integration"));
     }
 }

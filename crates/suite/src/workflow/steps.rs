@@ -1,20 +1,18 @@
 //! Finds the failed step in its job, and everything that determines how it runs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
-use regex::{Captures, Regex};
 
-use super::actions::{checkout_path, installed_by_action, runtime, set_up};
+use super::actions::{checkout_path, installed_by_action, runtime, service, set_up};
 use super::expression::is_false;
 use super::files::in_tree;
+use super::script_text::{builds_elsewhere, without_unknown_settings};
 use super::shown::find;
-use super::{Failed, JobMatch, Node, Scope, WorkflowFiles, inputs, interpolate, local};
+use super::{Failed, JobMatch, Node, Scope, WorkflowFiles, inputs, interpolate, local, needed};
 use crate::ci_install::installs;
 use crate::discover::{only_checks, runs_tests, tests_may_fail};
-use crate::text::pattern;
 
 /// Maximum depth of local actions that use local actions.
 const MAX_ACTIONS: usize = 4;
@@ -59,11 +57,24 @@ struct WorkflowJob<'w> {
     services: Vec<String>,
     /// The directory that it checks the repository out into.
     checkout: Option<String>,
+    /// What other jobs install and build, whose output it downloads.
+    downloaded: Vec<CiScript>,
 }
 
 impl<'w> WorkflowJob<'w> {
     /// `None` if the workflow has no such job, or it has no steps.
     fn of(place: &'w JobMatch, files: &mut WorkflowFiles<'_, '_>) -> Option<Self> {
+        let mut job = Self::alone(place, files)?;
+        for needed in needed::jobs(place) {
+            if let Some(other) = WorkflowJob::alone(&needed, files) {
+                job.downloaded.extend(other.installs(other.steps.len(), files));
+            }
+        }
+        job.downloaded.truncate(MAX_BEFORE);
+        Some(job)
+    }
+
+    fn alone(place: &'w JobMatch, files: &mut WorkflowFiles<'_, '_>) -> Option<Self> {
         let workflow = &place.workflow;
         let (_, job) = workflow.get("jobs")?.entries().get(place.job)?;
         let mut scope = place.scope.clone();
@@ -80,11 +91,13 @@ impl<'w> WorkflowJob<'w> {
             let image = image.and_then(|image| interpolate(image, &scope));
             image.unwrap_or_else(|| name.clone())
         });
+        let by_actions = steps.iter().filter_map(service);
         Some(Self {
             steps,
-            services: services.collect(),
+            services: services.chain(by_actions).collect(),
             checkout: steps.iter().find_map(|step| checkout_path(step, &scope)),
             scope,
+            downloaded: Vec::new(),
             defaults: [run_defaults(job), run_defaults(workflow)]
                 .into_iter()
                 .flatten()
@@ -97,6 +110,20 @@ impl<'w> WorkflowJob<'w> {
         let steps = self.steps.iter().take(count);
         let set_up = |step| [set_up(step, &self.scope, files), runtime(step, &self.scope)];
         steps.flat_map(set_up).flatten().collect()
+    }
+
+    /// Those of its first scripts that install, build or start something.
+    fn installs(&self, count: usize, files: &mut WorkflowFiles<'_, '_>) -> Vec<CiScript> {
+        let around = self.around();
+        let scripts = self.steps.iter().take(count);
+        let scripts = scripts.filter_map(|step| script(step, &around, 0, files));
+        scripts
+            .filter(|script| installs(&script.text))
+            .map(|script| CiScript {
+                script: script.text,
+                directory: script.directory,
+            })
+            .collect()
     }
 
     fn around(&self) -> Around<'w> {
@@ -116,14 +143,8 @@ impl<'w> WorkflowJob<'w> {
     ) -> Option<CiStep> {
         let around = self.around();
         let found = script(self.steps.get(number)?, &around, 0, files)?;
-        let mut before = Vec::new();
-        for step in self.steps.iter().take(number) {
-            let earlier = script(step, &around, 0, files).filter(|earlier| installs(&earlier.text));
-            before.extend(earlier.map(|earlier| CiScript {
-                script: earlier.text,
-                directory: earlier.directory,
-            }));
-        }
+        let mut before = self.downloaded.clone();
+        before.extend(self.installs(number, files));
         before.truncate(MAX_BEFORE);
         Some(CiStep {
             workflow: workflow.clone(),
@@ -137,6 +158,7 @@ impl<'w> WorkflowJob<'w> {
             before,
             versions: self.versions(number, files),
             services: self.services.clone(),
+            is_aside: false,
         })
     }
 }
@@ -265,39 +287,6 @@ fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFi
     })
 }
 
-/// Whether a script builds in a directory beside the checkout.
-fn builds_elsewhere(directory: &str, script: &str) -> bool {
-    let plain: String = directory.split_whitespace().collect();
-    let beside = ["${{runner.workspace}}", "${{runner.temp}}"]
-        .iter()
-        .find_map(|above| plain.strip_prefix(above));
-    // A deeper one may be in the checkout, whose name is not known here.
-    let is_beside = beside.is_some_and(|rest| !rest.trim_matches('/').contains(['/', '$']));
-    let mut programs = script.lines().filter_map(|line| line.split_whitespace().next());
-    is_beside && programs.any(|program| matches!(program, "cmake" | "ctest" | "ninja" | "meson"))
-}
-
-/// A script without the settings of Gradle and Maven whose values only earlier steps know, such as
-/// `-Pversion=${{ steps.a.outputs.b }}`: the project has values for them, too.
-fn without_unknown_settings(script: &str, scope: &Scope) -> String {
-    static SETTING: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        pattern(r#"(?P<before>^|\s)-[PD][A-Za-z0-9_.-]+=(?P<value>(?:"[^"\n]*"|\$\{\{[^}\n]*\}\}|[^\s"$])+)"#)
-    });
-    let is_known = |value: &str| interpolate(value, scope).is_some();
-    match SETTING
-        .as_ref()
-        .filter(|_| script.contains("gradle") || script.contains("mvn"))
-    {
-        Some(setting) => setting
-            .replace_all(script, |found: &Captures<'_>| match is_known(&found["value"]) {
-                true => found[0].to_owned(),
-                false => found["before"].to_owned(),
-            })
-            .into_owned(),
-        None => script.to_owned(),
-    }
-}
-
 /// Whether a script is one line that any shell reads in the same way.
 fn is_plain(script: &str) -> bool {
     let is_usual = |c: char| c.is_ascii_alphanumeric() || " -_./:=".contains(c);
@@ -317,7 +306,8 @@ fn in_checkout(directory: Option<RepoPath>, checkout: Option<&str>) -> Option<Op
     }
 }
 
-/// The script that a local composite action ran. `None` unless exactly one of its scripts runs tests.
+/// The script that a local composite action ran. `None` unless exactly one of its scripts runs tests, or exactly one
+/// checks.
 fn in_action(
     path: &str,
     (step, scope): (&Node, Scope),
@@ -351,6 +341,9 @@ fn in_action(
         // An unknown script might run tests too, but scripts with tests are usually plain.
         let found = script(step, &around, depth + 1, files);
         with_tests.extend(found.filter(|script| runs_tests(&script.text)));
+    }
+    if with_tests.iter().any(|script| !only_checks(&script.text)) {
+        with_tests.retain(|script| !only_checks(&script.text));
     }
     let one = with_tests.pop();
     one.filter(|_| with_tests.is_empty())

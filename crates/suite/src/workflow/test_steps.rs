@@ -8,8 +8,12 @@ use greenlight_readers::ci_step::CiStep;
 
 use super::expression::{Scope, is_false};
 use super::files::WorkflowFiles;
+use super::legs::distance;
+use super::needed::tests_an_artifact;
 use super::node::Node;
-use super::purpose::{LATER, MAY_FAIL, is_usual, leave_out_what_may_fail, rank, rank_of_end_to_end};
+use super::purpose::{
+    ASIDE, LATER, MAY_FAIL, is_named, is_usual, leave_out_what_may_fail, rank, rank_of_end_to_end, rank_of_workflow,
+};
 use super::steps::may_fail;
 use super::{EVENTS, JobMatch, MAX_CALLS, ReadFile, called_scope, local, matrix, other_ci, steps};
 use crate::discover::runs_plain_programs;
@@ -39,7 +43,10 @@ pub fn test_steps<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mut 
                 found.extend(workflows_steps(path, &workflow, on_windows, files));
             }
         }
-        (!found.is_empty(), found.iter().any(|(rank, _)| is_usual(*rank)))
+        (
+            found.iter().any(|(_, step)| !step.is_aside),
+            found.iter().any(|(rank, _)| is_usual(*rank)),
+        )
     };
     let (has_any, has_usual) = of_github(false, &mut files);
     if !has_usual {
@@ -50,15 +57,16 @@ pub fn test_steps<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mut 
             return steps;
         }
     }
+    let mut aside: Vec<(u32, CiStep)> = found.extract_if(.., |(_, step)| step.is_aside).collect();
     if has_usual {
         found.retain(|(rank, _)| is_usual(*rank));
     }
     leave_out_what_may_fail(&mut found);
+    aside.truncate(MAX_STEPS);
     // Stable: equally ranked steps stay in the order of the files.
     found.sort_by_key(|(rank, _)| *rank);
-    let mut steps: Vec<CiStep> = found.into_iter().map(|(_, step)| step).collect();
-    steps.truncate(MAX_STEPS);
-    steps
+    found.truncate(MAX_STEPS);
+    found.into_iter().chain(aside).map(|(_, step)| step).collect()
 }
 
 /// The workflows among the files of a tree.
@@ -75,8 +83,11 @@ pub(super) fn workflows_steps(
 ) -> Vec<(u32, CiStep)> {
     let mut found = Vec::new();
     let stem = path.as_str().strip_prefix(WORKFLOWS).unwrap_or_default();
+    let is_for_pull_requests = |on: &Node| events(on).any(|event| event.starts_with("pull_request"));
+    let rank = rank_of_workflow(stem, workflow.get("on").is_some_and(is_for_pull_requests));
+    let is_aside = rank.is_none();
     if workflow.get("on").is_some_and(is_for_changes)
-        && let Some(rank) = rank(stem)
+        && let Some(rank) = rank.or_else(|| is_named(stem).then_some(ASIDE))
     {
         let called = CalledWorkflow {
             path: path.clone(),
@@ -90,6 +101,7 @@ pub(super) fn workflows_steps(
             depth: 0,
         };
         called.find(files, &mut found);
+        found.iter_mut().for_each(|(_, step)| step.is_aside |= is_aside);
     }
     found
 }
@@ -109,13 +121,6 @@ pub(super) fn events(on: &Node) -> impl Iterator<Item = &str> {
     let names = on.items().iter().filter_map(Node::text);
     let keys = on.entries().iter().map(|(name, _)| name.as_str());
     on.text().into_iter().chain(names).chain(keys)
-}
-
-/// Whether a job begins with what another one has built.
-fn tests_an_artifact(job: &Node) -> bool {
-    let steps = job.get("steps").map(Node::items).unwrap_or_default();
-    let mut actions = steps.iter().filter_map(|step| step.get("uses").and_then(Node::text));
-    actions.any(|uses| uses.starts_with("actions/download-artifact"))
 }
 
 /// Whether two steps run the same lines in the same place.
@@ -143,8 +148,10 @@ impl CalledWorkflow {
             let rank = match rank(key).or(end_to_end) {
                 Some(own) if self.depth == 0 => self.rank + own,
                 Some(_) => self.rank,
+                None if is_named(key) => self.rank + ASIDE,
                 None => continue,
             };
+            let is_aside = rank >= ASIDE;
             if job.get("if").is_some_and(|condition| is_false(condition, &self.scope)) {
                 continue;
             }
@@ -169,16 +176,18 @@ impl CalledWorkflow {
                     },
                 })
                 .collect();
-            // This machine most likely has a compiler's current release.
-            legs.sort_by_key(|leg| !leg.is_of_current_release());
+            // Stable: equally near ones stay in the order of the matrix.
+            legs.sort_by_cached_key(|leg| distance(leg, job));
             // A workflow may call itself, from every leg.
             if files.look_at(legs.len()).is_none() {
                 return;
             }
             if job.get("uses").is_none() {
-                let mut steps = self.in_job(&legs, files);
-                steps.retain(|step| end_to_end.is_none() || runs_plain_programs(&step.script));
-                found.extend(steps.into_iter().map(|step| (rank, step)));
+                let steps = self.in_job(&legs, files).into_iter().map(|step| CiStep {
+                    is_aside: is_aside || end_to_end.is_some() && !runs_plain_programs(&step.script),
+                    ..step
+                });
+                found.extend(steps.map(|step| (rank, step)));
                 continue;
             }
             if end_to_end.is_some() {
@@ -191,7 +200,8 @@ impl CalledWorkflow {
                     called.find(files, &mut more);
                 }
                 // The legs may be versions, or parts of the tests.
-                for (rank, step) in more {
+                for (rank, mut step) in more {
+                    step.is_aside |= is_aside;
                     let is_known = found[before..].iter().any(|(_, known)| runs_the_same(known, &step));
                     if !is_known && found.len() < before + MAX_PARTS {
                         found.push((rank, step));

@@ -132,6 +132,7 @@ mod tests {
             }],
             versions: BTreeMap::new(),
             services: Vec::new(),
+            is_aside: false,
         };
         let mut command = TestCommand::new(
             ["sh", "-c", "cmake -S . -B .greenlight-build && ctest"]

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use greenlight_tree::checkout::Checkout;
 
 use super::names_a_test;
-use super::purpose::{is_for_tools, names_deep_folders, names_packages, packages};
+use super::purpose::{is_for_the_job, names_deep_folders, names_packages, packages};
 use crate::ci_build::{BuildCommand, MANAGERS};
 use crate::discover::directory::Directory;
 use crate::discover::others::MAKEFILES;
-use crate::discover::step::tool::build_project;
+use crate::discover::step::tool::{build_project, is_other_tool};
 use crate::discover::step::{tree_script, with_own_paths};
 use crate::discover::{javascript, rust, workspaces};
 use crate::framework::{Ecosystem, Framework};
@@ -133,15 +133,26 @@ fn is_configured_target(place: &Directory<'_>, command: &TestCommand) -> bool {
 
 /// Rake in a directory below the root, of which the root's command would know nothing.
 fn is_rake_below(place: &Directory<'_>, command: &TestCommand) -> bool {
-    place.directory.is_some() && place.has("Rakefile") && runs_rake(command)
+    place.directory.is_some() && place.has("Rakefile") && rake_tasks(command).is_some()
 }
 
-/// Whether a command runs Rake for tests, or for what a project does without further words.
-pub(super) fn runs_rake(command: &TestCommand) -> bool {
+/// The tasks that a command names, if it runs Rake for tests or without further words.
+pub(super) fn rake_tasks(command: &TestCommand) -> Option<Vec<&str>> {
     let is_rake = |word: &String| word.rsplit('/').next() == Some("rake");
-    let at = command.argv.iter().position(is_rake);
-    let tasks = at.and_then(|at| command.argv.get(at + 1..));
-    tasks.is_some_and(|tasks| tasks.iter().all(|task| names_a_test(task)))
+    let at = command.argv.iter().position(is_rake)?;
+    let words = command.argv.get(at + 1..)?.iter().map(String::as_str);
+    let tasks: Vec<&str> = words.filter(|word| !word.starts_with('-')).collect();
+    tasks.iter().all(|task| names_a_test(task)).then_some(tasks)
+}
+
+/// Whether a command runs a tool for tests whose output is not read, and which needs no browser.
+pub(super) fn runs_other_tool(command: &TestCommand) -> bool {
+    let mut words = command
+        .argv
+        .iter()
+        .take(3)
+        .map(|word| word.rsplit('/').next().unwrap_or(word));
+    words.any(|word| is_other_tool(word) && !NEED_MORE.contains(&word))
 }
 
 fn needs_more(text: &str) -> bool {
@@ -283,7 +294,7 @@ fn named_packages(argv: &[String]) -> impl Iterator<Item = &str> {
     joined.chain(apart.map(|(_, name)| name.as_str()))
 }
 
-/// Whether a command of Cargo only tests the package at the root, and the other one names further ones.
+/// Whether a command of Cargo only tests the default packages, and the other one names further ones.
 pub(super) fn is_of_another_package(checkout: &Checkout, all: &TestCommand, part: &TestCommand) -> bool {
     let is_cargo = |command: &TestCommand| command.framework == Framework::Cargo;
     let names = |options: &[&str]| {
@@ -297,7 +308,10 @@ pub(super) fn is_of_another_package(checkout: &Checkout, all: &TestCommand, part
     is_cargo(all)
         && is_cargo(part)
         && !names(&["--workspace", "--all", "-p", "--package", "--manifest-path"])
-        && rust::root_package(&root).is_some_and(|package| named_packages(&part.argv).any(|name| name != package))
+        && rust::default_packages(&root).is_some_and(|default| {
+            let mut named = named_packages(&part.argv);
+            named.any(|name| !default.iter().any(|package| package == name))
+        })
 }
 
 /// Whether a command runs all tests without the default features, which may compile other code.
@@ -313,15 +327,11 @@ pub(super) fn tests_features(command: &TestCommand) -> bool {
 
 /// A command without the variables that only the runner's jobs have.
 pub(super) fn with_variables(mut command: TestCommand, own_env: &BTreeSet<String>) -> TestCommand {
-    // Switches are for a tool, no matter which.
-    let is_switch = |value: &str| matches!(value, "0" | "1" | "true" | "false");
     // A script may read any of them.
     let is_script = command.framework == Framework::Other;
     // Coverage is not measured here.
     let counts = |name: &str| name.split('_').any(|word| word == "COVERAGE");
-    let is_wanted = |name: &str, value: &str| {
-        !counts(name) && (is_script || own_env.contains(name) || is_switch(value) || is_for_tools(name))
-    };
-    command.env.retain(|name, value| is_wanted(name, value));
+    let is_wanted = |name: &str| !counts(name) && (is_script || own_env.contains(name) || !is_for_the_job(name));
+    command.env.retain(|name, _| is_wanted(name));
     with_own_paths(command)
 }

@@ -186,11 +186,19 @@ pub(super) fn leave_out_own_target(checkout: &Checkout, command: &mut TestComman
     }
 }
 
-/// Leaves out what makes `go test` measure coverage, which compiles all packages once more:
+/// Leaves out what makes `go test` measure coverage, which compiles all packages once more, and a choice of all tests:
 /// <https://pkg.go.dev/cmd/go#hdr-Testing_flags>
 pub(super) fn leave_out_coverage(command: &mut TestCommand) {
     if command.framework.spec().ecosystem != Ecosystem::Go {
         return;
+    }
+    // Every name has a character.
+    if let Some(at) = command
+        .argv
+        .windows(2)
+        .position(|pair| pair[0] == "-run" && pair[1] == ".")
+    {
+        command.argv.drain(at..at + 2);
     }
     let (mut is_value, mut is_for_tests) = (false, false);
     command.argv.retain(|word| {
@@ -285,15 +293,45 @@ pub(super) fn is_of_unit_tests(path: &str) -> bool {
     matches!(name, Some("unit" | "units" | "unittest" | "unittests" | "unit_tests"))
 }
 
-/// Whether a variable is for a tool or the tests. Workflows also keep versions and names in variables.
-pub(super) fn is_for_tools(name: &str) -> bool {
-    const PREFIXES: [&str; 16] = [
-        "RUST", "CARGO_", "GO", "CGO_", "PY", "DJANGO_", "NODE_", "JAVA_", "MAVEN_", "GRADLE_", "RUBY", "PHP_",
-        "DOTNET_", "LC_", "ASAN_", "UBSAN_",
+/// Whether a variable of a workflow or a job is for its own steps or their machine: versions that they install, names, what
+/// they keep or publish, compilers and folders. All others reach the tests.
+pub(super) fn is_for_the_job(name: &str) -> bool {
+    const WORDS: [&str; 29] = [
+        "ARTIFACT",
+        "ARTIFACTS",
+        "BRANCH",
+        "CACHE",
+        "CC",
+        "CODECOV",
+        "COMMIT",
+        "CXX",
+        "DEPLOY",
+        "DIR",
+        "DOCKER",
+        "HOME",
+        "IMAGE",
+        "KEY",
+        "PASSWORD",
+        "PATH",
+        "PREFIX",
+        "REGISTRY",
+        "RELEASE",
+        "REPO",
+        "REPOSITORY",
+        "ROOT",
+        "SECRET",
+        "SHA",
+        "TAG",
+        "TOKEN",
+        "TOOLCHAIN",
+        "VERSION",
+        "VERSIONS",
     ];
-    matches!(name, "TZ" | "LANG" | "COLUMNS" | "CFLAGS" | "CXXFLAGS" | "MAKEFLAGS")
-        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        || name.split('_').any(|word| matches!(word, "TEST" | "TESTS" | "TESTING"))
+    let name = name.to_ascii_uppercase();
+    // Those of tools, such as `CARGO_REGISTRIES_CRATES_IO_PROTOCOL`, are for the tests even if they have such a word.
+    let mut words = name.split('_');
+    let is_of_tests = || name.split('_').any(|word| matches!(word, "TEST" | "TESTS" | "TESTING"));
+    words.any(|word| WORDS.contains(&word)) && !is_of_tests() && name != "NODE_PATH"
 }
 
 /// `+nightly`, `+1.63`: rustup's toolchain of one leg of a matrix.

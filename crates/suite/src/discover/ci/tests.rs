@@ -92,6 +92,7 @@ fn check(scripts: &[&str], expected: &[&str]) {
         before: Vec::new(),
         versions: BTreeMap::new(),
         services: Vec::new(),
+        is_aside: false,
     });
     let found: Vec<String> = commands(&checkout, &steps.collect::<Vec<_>>())
         .known

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::discover::directory::Directory;
 use crate::discover::words::needs_shell;
 use crate::framework::Framework;
+use crate::shell::is_name;
 use crate::test_command::TestCommand;
 
 #[derive(Deserialize, Default)]
@@ -109,16 +110,24 @@ fn collect<'s>(
                 }
                 None => {}
             },
-            None => {
-                let program = line.split_whitespace().next().unwrap_or_default();
-                let is_package = matches!(program, "phpunit" | "pest" | "paratest");
-                lines.push(if is_package {
-                    format!("vendor/bin/{line}")
-                } else {
-                    line.to_owned()
-                });
-            }
+            None => lines.push(with_programs_of_packages(line)),
         }
+    }
+}
+
+/// A line with the path of its program if Composer puts that there; variables may come before it.
+fn with_programs_of_packages(line: &str) -> String {
+    let mut at = 0;
+    while let Some((word, _)) = line[at..].split_once(' ')
+        && (word.is_empty() || word.split_once('=').is_some_and(|(name, _)| is_name(name)))
+    {
+        at += word.len() + 1;
+    }
+    let (before, line) = line.split_at(at);
+    let program = line.split_whitespace().next().unwrap_or_default();
+    match program {
+        "phpunit" | "pest" | "paratest" => format!("{before}vendor/bin/{line}"),
+        _ => format!("{before}{line}"),
     }
 }
 
@@ -167,5 +176,20 @@ mod tests {
         };
         assert_eq!(script_lines(&place, "test").unwrap(), ["vendor/bin/phpunit"]);
         assert_eq!(script_lines(&place, "c"), None);
+    }
+
+    #[test]
+    fn programs_of_packages_have_their_path_after_variables() {
+        for (line, expected) in [
+            ("phpunit -v", "vendor/bin/phpunit -v"),
+            (
+                "XDEBUG_MODE=coverage  A= pest",
+                "XDEBUG_MODE=coverage  A= vendor/bin/pest",
+            ),
+            ("phpstan --x=y", "phpstan --x=y"),
+            ("vendor/bin/phpunit", "vendor/bin/phpunit"),
+        ] {
+            assert_eq!(with_programs_of_packages(line), expected);
+        }
     }
 }

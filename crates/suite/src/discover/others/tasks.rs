@@ -14,6 +14,9 @@ use crate::text::pattern;
 /// The files that make reads, in this order: <https://www.gnu.org/software/make/manual/html_node/Makefile-Names.html>
 pub(crate) const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
+/// The files that Task reads: <https://taskfile.dev/docs/guide#supported-file-names>
+pub(crate) const TASKFILES: [&str; 4] = ["Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml"];
+
 /// `test: all`, but not `test := …`.
 static TARGET: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?m)^(?:[\w-]+ +)*(test|check|tests)(?: +[\w-]+)* *::?(?:[^:=\n][^=\n]*|[ \t].*)?$"));
@@ -30,7 +33,7 @@ pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
     let runners = [
         (&MAKEFILES[..], "make", &TARGET),
         (&["justfile", "Justfile", ".justfile"][..], "just", &RECIPE),
-        (&["Taskfile.yml", "Taskfile.yaml", "taskfile.yml"][..], "task", &TASK),
+        (&TASKFILES[..], "task", &TASK),
     ];
     runners.into_iter().find_map(|(files, program, names)| {
         let file = files.iter().find(|file| place.has(file))?;

@@ -27,8 +27,12 @@ static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r#"\bname\s*=\s*
 /// What a session does, or a function that it is passed to.
 static CALL: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"\b(?:session\.(install|run|run_always|run_install|chdir|cd)\(|(\w+)\(\s*session\b)"));
-/// `env={"A": "b"}`, and one of its pairs.
-static ENV: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"\benv\s*=\s*\{([^{}]*)\}"));
+/// `env={"A": "b"}` and `env=name`, and one of its pairs. Values with placeholders have braces, too.
+static ENV: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"\benv\s*=\s*(?:\{(?P<pairs>(?:[^{}]|\{[^{}]*\})*)\}|(?P<name>[a-z_]\w*)\s*[,)])"));
+/// `name = {"A": "b"}` on lines before.
+static SET: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"(?m)^\s*(?P<name>[a-z_]\w*)\s*(?::[^=\n]*)?=\s*\{(?P<pairs>(?:[^{}]|\{[^{}]*\})*)\}"));
 static PAIR: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r#"["']([A-Za-z_]\w*)["']\s*:\s*(?:"([^"\\]*)"|'([^'\\]*)')"#));
 static CHOSEN: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?s)nox\.options\.sessions\s*=\s*[\[(](.*?)[\])]"));
@@ -203,22 +207,33 @@ fn calls(body: &str) -> Vec<Call> {
             if let Some(called) = call.get(2) {
                 return Some(Call::Function(called.as_str().into()));
             }
-            let (arguments, text) = arguments(&body[call.get(0)?.end()..]);
+            let start = call.get(0)?.end();
+            let (arguments, text) = arguments(&body[start..]);
             let words = match &call[1] {
                 "install" => installed(arguments),
                 "chdir" | "cd" => literals(arguments).map(|words| [vec!["cd".to_string()], words].concat()),
                 _ => literals(arguments),
             };
             let line = shlex::try_join(words?.iter().map(String::as_str)).ok()?;
-            Some(Call::Line(variables(text) + &line))
+            // The bracket that closes the call ends the name of a variable.
+            let call = format!("{text})");
+            Some(Call::Line(variables(&call, &body[..start]) + &line))
         })
         .collect()
 }
 
-/// The variables that a call sets, as a shell does before a command.
-fn variables(call: &str) -> String {
+/// The variables that a call sets, as a shell does before a command. They may be in a dictionary that was set before it.
+fn variables(call: &str, before: &str) -> String {
     let env = ENV.as_ref().and_then(|env| env.captures(call));
-    let pairs = env.and_then(|env| Some(PAIR.as_ref()?.captures_iter(env.get(1)?.as_str())));
+    let pairs = env.and_then(|env| match env.name("name") {
+        None => Some(env.name("pairs")?.as_str()),
+        Some(wanted) => {
+            let all = SET.as_ref()?.captures_iter(before);
+            let own = all.filter(|set| &set["name"] == wanted.as_str());
+            Some(own.last()?.name("pairs")?.as_str())
+        }
+    });
+    let pairs = pairs.and_then(|pairs| Some(PAIR.as_ref()?.captures_iter(pairs)));
     let set = pairs.into_iter().flatten().filter_map(|pair| {
         let value = pair.get(2).or_else(|| pair.get(3))?.as_str();
         Some(format!("{}={} ", &pair[1], shlex::try_quote(value).ok()?))

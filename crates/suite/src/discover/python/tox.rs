@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use self::named::environment;
+use self::named::environments;
 pub(in crate::discover) use self::package::without_package;
 use self::table::of_table;
 pub(super) use self::table::tox_table;
@@ -59,15 +59,15 @@ pub(super) fn resolved(line: &str) -> Option<Vec<String>> {
     shlex::split(&line)
 }
 
-/// What `tox -e NAME` runs: a script for a shell that sets the variables of the environment, installs what it needs,
-/// enters its directory and runs its commands. `None` for another command, several environments, and what is not in `tox.ini` or the like.
-pub(in crate::discover) fn script(
+/// What `tox -e NAME` runs: for each environment a script for a shell that sets its variables, installs what it needs,
+/// enters its directory and runs its commands. `None` for another command, and what is not in `tox.ini` or the like.
+pub(in crate::discover) fn scripts(
     place: &Directory<'_>,
     arguments: &[String],
     variables: &BTreeMap<String, String>,
-) -> Option<String> {
+) -> Option<Vec<String>> {
     let set = ENVIRONMENT.iter().find_map(|name| variables.get(*name));
-    let name = environment(arguments, set.map(String::as_str))?;
+    let names = environments(arguments, set.map(String::as_str))?;
     let text = |file: &str| place.text(file).filter(|text| text.len() <= MAX_TEXT);
     let table = |file: &str| text(file).and_then(|text| text.parse::<toml::Table>().ok());
     let in_pyproject = table("pyproject.toml");
@@ -85,13 +85,14 @@ pub(in crate::discover) fn script(
     settings
         .chain(tables)
         .find(|sections| sections.keys().any(|name| name.starts_with("testenv")))
-        .and_then(|sections| {
-            Environment {
+        .map(|sections| {
+            let environments = names.into_iter().map(|name| Environment {
                 sections: &sections,
                 name,
-            }
-            .script()
+            });
+            environments.filter_map(|environment| environment.script()).collect()
         })
+        .filter(|scripts: &Vec<String>| !scripts.is_empty())
 }
 
 /// The folders of tox itself, at the beginning of a path: <https://tox.wiki/en/latest/config.html#substitutions>

@@ -9,14 +9,27 @@ use super::{MAX_FILE, MAX_LINE, MAX_REPLACED, MAX_VARIABLES};
 use crate::discover::directory::Directory;
 use crate::shell::line_directory;
 
-/// Maximum number of files that are included, and depth of conditions.
-const MAX_INCLUDED: usize = 10;
+/// Maximum number of files that are included, how deep they include others, and depth of conditions.
+const MAX_INCLUDED: usize = 20;
+const MAX_INCLUDES: usize = 4;
 const MAX_DEPTH: usize = 30;
 
 /// The text of a Makefile in which each `include` of a file of the tree is replaced by that file.
 pub(super) fn with_included(place: &Directory<'_>, text: &str) -> String {
-    let mut whole = String::new();
+    let mut whole = text.to_owned();
     let mut left = MAX_INCLUDED;
+    for _ in 0..MAX_INCLUDES {
+        let before = left;
+        whole = included_once(place, &whole, &mut left);
+        if left == before {
+            break;
+        }
+    }
+    whole
+}
+
+fn included_once(place: &Directory<'_>, text: &str, left: &mut usize) -> String {
+    let mut whole = String::new();
     for line in text.lines() {
         let names = ["include ", "-include ", "sinclude "]
             .iter()
@@ -27,11 +40,12 @@ pub(super) fn with_included(place: &Directory<'_>, text: &str) -> String {
             continue;
         };
         for name in names.split_whitespace() {
+            // Every file that is looked for counts, whether it is there or not.
+            let Some(rest) = left.checked_sub(1) else { break };
+            *left = rest;
             let path = line_directory(place.directory.as_ref(), &[name.to_owned()], &BTreeMap::new()).flatten();
             let included = path.and_then(|path| place.checkout.read_text(path.as_str()));
-            let fits = |text: &String| left > 0 && whole.len() + text.len() <= MAX_FILE;
-            if let Some(included) = included.filter(fits) {
-                left -= 1;
+            if let Some(included) = included.filter(|text| whole.len() + text.len() <= MAX_FILE) {
                 whole.push_str(&included);
                 whole.push('\n');
             }

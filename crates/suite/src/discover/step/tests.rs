@@ -28,6 +28,7 @@ fn find(script: &str, env: &[(&str, &str)], shows: Option<&str>) -> Option<TestC
         before: Vec::new(),
         versions: BTreeMap::new(),
         services: Vec::new(),
+        is_aside: false,
     };
     command(&checkout, &step)
 }

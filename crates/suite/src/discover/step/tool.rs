@@ -1,8 +1,11 @@
 //! Recognises tools that run tests or checks, also behind wrappers.
 
+mod names;
 mod passive;
 mod python;
 
+use self::names::has_tests_in_name;
+pub(crate) use self::names::{is_other_tool, is_task};
 use self::passive::runs_nothing;
 pub(in crate::discover) use self::python::{inline_tests, is_test_module};
 use crate::framework::Framework;
@@ -67,21 +70,6 @@ const WRAPPERS: [&[&str]; 12] = [
     &["xvfb-run"],
     &["env"],
 ];
-/// Words that name tests and checks in the scripts and targets of a project.
-const TASKS: [&str; 11] = [
-    "test",
-    "tests",
-    "check",
-    "lint",
-    "spec",
-    "unit",
-    "typecheck",
-    "type-check",
-    "clippy",
-    "verify",
-    "vet",
-];
-
 /// What people call the task for all that CI does.
 const CI: &str = "ci";
 
@@ -169,7 +157,7 @@ const CHECKS: [&str; 16] = [
 ];
 
 /// Whether a command that runs tests or checks only checks.
-pub(super) fn is_check(words: &[String]) -> bool {
+pub(in crate::discover) fn is_check(words: &[String]) -> bool {
     let plain = unwrapped(words.to_vec());
     let mut names = plain.iter().filter(|word| !word.starts_with(['-', '+']));
     let of_cargo = ["fmt", "deny", "doc"];
@@ -202,7 +190,13 @@ pub(in crate::discover) fn of(words: &[String]) -> Option<Option<Framework>> {
     // `test` alone is a command of every shell, but `scripts/test` is one of the project.
     let is_own =
         || words.first().is_some_and(|word| word.contains('/')) && names.first().is_some_and(|name| is_task(name));
-    by_name(&names, 0).or_else(|| is_own().then_some(None))
+    // `script/fail_if_warnings rspec spec/`: a script of the tree that runs its arguments.
+    let inner = || {
+        let is_script = words.first().is_some_and(|word| word.contains('/')) && names.len() > 1;
+        let known = is_script.then(|| by_name(&names[1..], 1))??;
+        known.map(Some)
+    };
+    by_name(&names, 0).or_else(inner).or_else(|| is_own().then_some(None))
 }
 
 fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
@@ -234,12 +228,21 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
             let is_check = ["fmt", "hack", "xtask", "miri", "deny", "doc", "llvm-cov"].contains(&sub);
             is_check.then_some(None)
         }
-        (None, "tap" | "ava" | "prove" | "playwright" | "cypress" | "karma") => Some(None),
+        (None, first) if is_other_tool(first) => Some(None),
         (None, "rake") if rest.is_empty() || is_task(sub) => Some(None),
         (None, first) => of_project(first, rest, sub).then_some(None),
     };
     if framework.is_some() || depth > 3 {
         return framework;
+    }
+    if *first == "go" && sub == "run" {
+        // `go run github.com/onsi/ginkgo/v2/ginkgo -r`, `go run gotest.tools/gotestsum@latest -- -race ./...`
+        let at = rest
+            .iter()
+            .position(|word| word.contains('/') && !word.starts_with(['-', '.']))?;
+        let name = rest[at].split('@').next().and_then(|path| path.rsplit('/').next())?;
+        let tool: Vec<&str> = [name].into_iter().chain(rest[at + 1..].iter().copied()).collect();
+        return by_name(&tool, depth + 1).filter(|_| matches!(name, "ginkgo" | "gotestsum"));
     }
     if first.starts_with("python") {
         if let Some(at) = shell::python_module(rest) {
@@ -349,18 +352,23 @@ fn of_project(first: &str, rest: &[&str], sub: &str) -> bool {
             "run" | "run-script" => {
                 let after = rest.iter().skip_while(|word| **word != sub).skip(1);
                 let name = after.copied().find(|word| !word.starts_with('-'));
-                name.is_some_and(|name| is_task(name) || name == CI)
+                name.is_some_and(|name| is_task(name) || name == CI || has_tests_in_name(name))
             }
             _ => false,
         },
         "composer" => {
-            let is_runner = |word: &&str| word.contains("phpunit") || word.contains("pest");
+            let is_runner = |word: &&str| ["phpunit", "pest", "tester"].iter().any(|tool| word.contains(tool));
             // `composer check-platform-reqs` is a command of Composer.
             sub != "check-platform-reqs" && (has_task || rest.iter().any(is_runner))
         }
-        "make" | "gmake" | "just" | "task" => has_task || rest.contains(&CI),
-        "ninja" | "invoke" | "inv" | "hatch" | "mix" | "swift" | "sbt" | "lein" | "deno" | "zig" | "flutter"
-        | "dart" | "bazel" | "rails" | "meson" => has_task,
+        "make" | "gmake" | "just" | "task" => {
+            let is_tool = |word: &&str| matches!(*word, "jest" | "phpunit" | "pest" | "pytest" | "rspec" | "vitest");
+            has_task || rest.contains(&CI) || rest.iter().any(is_tool)
+        }
+        // `mix deps.get --only test` installs.
+        "mix" => is_task(sub) || sub == "do" && has_task,
+        "ninja" | "invoke" | "inv" | "hatch" | "swift" | "sbt" | "lein" | "deno" | "zig" | "flutter" | "dart"
+        | "bazel" | "rails" | "meson" => has_task,
         "dotnet" if sub == "run" => build_project(rest).is_some(),
         "tox" | "nox" | "trunk" => true,
         other => CHECKS.contains(&other),
@@ -381,10 +389,4 @@ pub(in crate::discover) fn build_project<'w>(arguments: &[&'w str]) -> Option<&'
         .unwrap_or(folder)
         .trim_start_matches(['_', '.']);
     matches!(name, "build" | "builder" | "cake" | "targets").then_some(folder)
-}
-
-/// Whether the name of a script or target says that it tests or checks.
-pub(crate) fn is_task(name: &str) -> bool {
-    let mut parts = name.split([':', '-', '_', '.', '/']);
-    TASKS.contains(&name) || parts.any(|part| TASKS.contains(&part)) || name.ends_with("Test")
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The steps of a single workflow with one job, with their directories.
+/// The steps of a single workflow with one job that are run, with their directories.
 fn of_job(job: &str) -> Vec<(String, String)> {
     let path: RepoPath = format!("{WORKFLOWS}ci.yml").parse().unwrap();
     let text = format!("on: push\njobs:\n  test: {job}\n");
@@ -10,6 +10,7 @@ fn of_job(job: &str) -> Vec<(String, String)> {
     let directory = |step: &CiStep| step.directory.as_ref().map(ToString::to_string).unwrap_or_default();
     steps
         .iter()
+        .filter(|step| !step.is_aside)
         .map(|step| (step.script.clone(), directory(step)))
         .collect()
 }
@@ -149,4 +150,41 @@ fn jobs_that_test_come_first() {
     assert_eq!(steps[0].name, "Tests");
     assert_eq!(steps[0].before[0].script, "pip install -r requirements/ci.txt");
     assert_eq!(steps[0].before.len(), 1);
+}
+
+#[test]
+fn tests_of_how_parts_work_together_are_named_and_not_run() {
+    let files = [
+        (
+            "ci.yml",
+            "{test: {runs-on: ubuntu-latest, steps: [{run: pytest}]}, \
+                     integration: {runs-on: ubuntu-latest, steps: [{run: pytest --live}]}, \
+                     deploy: {runs-on: ubuntu-latest, steps: [{run: pytest deployed}]}}",
+        ),
+        (
+            "integration.yml",
+            "{build: {runs-on: ubuntu-latest, steps: [{run: pytest tests/servers}]}}",
+        ),
+        (
+            "release.yml",
+            "{build: {runs-on: ubuntu-latest, steps: [{run: pytest released}]}}",
+        ),
+    ];
+    let paths: Vec<RepoPath> = files
+        .iter()
+        .map(|(name, _)| format!("{WORKFLOWS}{name}").parse().unwrap())
+        .collect();
+    let steps = test_steps(&paths, &mut |path| {
+        let (_, jobs) = files.iter().find(|(name, _)| path.ends_with(&format!("/{name}")))?;
+        Some(format!("on: push\njobs: {jobs}\n"))
+    });
+    let steps: Vec<(&str, bool)> = steps.iter().map(|step| (step.script.as_str(), step.is_aside)).collect();
+    assert_eq!(
+        steps,
+        [
+            ("pytest", false),
+            ("pytest --live", true),
+            ("pytest tests/servers", true)
+        ]
+    );
 }

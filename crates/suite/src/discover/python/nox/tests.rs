@@ -63,7 +63,7 @@ fn in_file(file: &str, arguments: &str) -> Option<Vec<String>> {
 fn a_session_installs_and_runs_what_is_written_down() {
     let lint = "ruff check\n".to_string();
     let unit = "pip install -r requirements/test.txt\npip install 'six>=1'\npdm install -G test\n\
-                coverage run -m pytest tests\ncd docs\n"
+                COVERAGE_FILE=.coverage coverage run -m pytest tests\ncd docs\n"
         .to_string();
     assert_eq!(of("-s unit-3.12"), Some(vec![unit.clone()]));
     assert_eq!(

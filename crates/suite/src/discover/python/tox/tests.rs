@@ -86,16 +86,16 @@ fn what_an_environment_needs_is_installed_before_its_commands() {
 
 #[test]
 fn the_environment_is_the_one_that_is_named() {
-    let named = |line: &str| environment(&shlex::split(line).unwrap(), None).map(String::from);
+    let named = |line: &str| environments(&shlex::split(line).unwrap(), None).map(|names| names.join(" "));
     for line in ["-e unit", "-eunit", "run -e unit", "r --env=unit -v", "-v --env unit"] {
         assert_eq!(named(line).as_deref(), Some("unit"), "{line}");
     }
     for line in ["", "run -p auto", "--installpkg dist/a.whl"] {
         assert_eq!(named(line).as_deref(), Some("py"), "{line}");
     }
-    assert_eq!(environment(&[], Some("unit")), Some("unit"));
-    assert_eq!(environment(&["-eunit".into()], Some("docs")), Some("unit"));
-    assert_eq!(environment(&[], Some("a,b")), None);
+    assert_eq!(environments(&[], Some("unit")), Some(vec!["unit"]));
+    assert_eq!(environments(&["-eunit".into()], Some("docs")), Some(vec!["unit"]));
+    assert_eq!(environments(&[], Some("a,b")), None);
     for (line, expected) in [
         ("-e lint,py", "py"),
         ("-e py313,lint", "py313"),

@@ -3,15 +3,40 @@
 /// Whether a program of tests is told to build or list them only.
 pub(super) fn runs_nothing(program: &str, arguments: &[&str], subcommand: &str) -> bool {
     let options: &[&str] = match (program, subcommand) {
+        ("cargo", "miri") if arguments.contains(&"setup") => return true,
         ("cargo", "nextest") if arguments.get(1) == Some(&"list") => return true,
         ("cargo", _) => &["--no-run", "--list"],
         ("go", "test") => &["-c", "-list", "-n", "--list"],
         ("pytest" | "py.test", _) => &["--collect-only", "--co"],
         ("jest", _) => &["--listTests"],
-        ("vitest", "list") => return true,
+        ("vitest", "list") | ("playwright" | "cypress", "install" | "install-deps" | "uninstall") => return true,
         ("mocha", _) => &["--dry-run"],
         ("playwright", _) => &["--list"],
         ("ctest", _) => &["-N", "--show-only"],
+        ("make" | "gmake", _) => &["-n", "--dry-run", "--just-print", "--recon", "-q", "--question"],
+        ("rake", _) => &[
+            "-n",
+            "--dry-run",
+            "-T",
+            "--tasks",
+            "-P",
+            "--prereqs",
+            "-W",
+            "--where",
+            "-D",
+            "--describe",
+        ],
+        ("just", _) => &["-n", "--dry-run", "-l", "--list", "-s", "--show"],
+        ("task", _) => &[
+            "-n",
+            "--dry",
+            "-l",
+            "--list",
+            "-a",
+            "--list-all",
+            "--status",
+            "--summary",
+        ],
         _ => return false,
     };
     // What comes after it is for the tests.
@@ -25,10 +50,11 @@ pub(super) fn runs_nothing(program: &str, arguments: &[&str], subcommand: &str) 
 /// What `coverage run --branch -m pytest` runs: coverage is not measured here.
 /// <https://coverage.readthedocs.io/en/latest/cmd.html#execution-coverage-run>
 pub(super) fn of_coverage(words: &[String]) -> Option<Vec<String>> {
-    const WITH_VALUE: [&str; 8] = [
+    const WITH_VALUE: [&str; 9] = [
         "--concurrency",
         "--context",
         "--data-file",
+        "--debug",
         "--include",
         "--omit",
         "--rcfile",

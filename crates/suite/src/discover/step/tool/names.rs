@@ -1,0 +1,81 @@
+//! Names of scripts and targets that say what they do.
+
+/// Words that name tests and checks in the scripts and targets of a project.
+const TASKS: [&str; 11] = [
+    "test",
+    "tests",
+    "check",
+    "lint",
+    "spec",
+    "unit",
+    "typecheck",
+    "type-check",
+    "clippy",
+    "verify",
+    "vet",
+];
+
+/// Tools that run tests, and whose output is not read.
+const OTHER_TOOLS: [&str; 14] = [
+    "atoum",
+    "ava",
+    "behat",
+    "codecept",
+    "cucumber",
+    "cypress",
+    "ginkgo",
+    "kahlan",
+    "karma",
+    "phpspec",
+    "playwright",
+    "prove",
+    "tap",
+    "tester",
+];
+
+/// Whether a program is such a tool.
+pub(crate) fn is_other_tool(program: &str) -> bool {
+    OTHER_TOOLS.contains(&program)
+}
+
+/// Whether the name of a script of `package.json` says that it tests, without a mark between its words, as in `testonly`
+/// and `unittest`, or is that of a tool.
+pub(super) fn has_tests_in_name(name: &str) -> bool {
+    const TOOLS: [&str; 5] = ["ava", "jasmine", "jest", "mocha", "vitest"];
+    const OTHERS: [&str; 4] = ["latest", "contest", "attest", "fastest"];
+    let name = name.to_ascii_lowercase();
+    let mut parts = name.split([':', '-', '_', '.']);
+    parts.any(|part| {
+        let tests = part.starts_with("test") || ["test", "tests", "testing"].iter().any(|end| part.ends_with(end));
+        TOOLS.contains(&part) || tests && !OTHERS.iter().any(|other| part.ends_with(other))
+    })
+}
+
+/// Whether the name of a script or target says that it tests or checks.
+pub(crate) fn is_task(name: &str) -> bool {
+    let mut parts = name.split([':', '-', '_', '.', '/']);
+    TASKS.contains(&name) || parts.any(|part| TASKS.contains(&part)) || name.ends_with("Test")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_in_the_name_of_a_script() {
+        for name in [
+            "testonly",
+            "unittest",
+            "mocha",
+            "test262",
+            "runtests",
+            "testing",
+            "fast-jest",
+        ] {
+            assert!(has_tests_in_name(name), "{name}");
+        }
+        for name in ["latest", "publish:latest", "contest", "build", "detestable", "start"] {
+            assert!(!has_tests_in_name(name), "{name}");
+        }
+    }
+}

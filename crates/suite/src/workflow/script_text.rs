@@ -1,0 +1,41 @@
+//! Parts of scripts that only the runner knows.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use super::expression::{Scope, interpolate};
+use crate::text::pattern;
+
+/// Whether a script builds in a directory beside the checkout.
+pub(super) fn builds_elsewhere(directory: &str, script: &str) -> bool {
+    let plain: String = directory.split_whitespace().collect();
+    let beside = ["${{runner.workspace}}", "${{runner.temp}}"]
+        .iter()
+        .find_map(|above| plain.strip_prefix(above));
+    // A deeper one may be in the checkout, whose name is not known here.
+    let is_beside = beside.is_some_and(|rest| !rest.trim_matches('/').contains(['/', '$']));
+    let mut programs = script.lines().filter_map(|line| line.split_whitespace().next());
+    is_beside && programs.any(|program| matches!(program, "cmake" | "ctest" | "ninja" | "meson"))
+}
+
+/// A script without the settings of Gradle and Maven whose values only earlier steps know, such as
+/// `-Pversion=${{ steps.a.outputs.b }}`: the project has values for them, too.
+pub(super) fn without_unknown_settings(script: &str, scope: &Scope) -> String {
+    static SETTING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        pattern(r#"(?P<before>^|\s)-[PD][A-Za-z0-9_.-]+=(?P<value>(?:"[^"\n]*"|\$\{\{[^}\n]*\}\}|[^\s"$])+)"#)
+    });
+    let is_known = |value: &str| interpolate(value, scope).is_some();
+    match SETTING
+        .as_ref()
+        .filter(|_| script.contains("gradle") || script.contains("mvn"))
+    {
+        Some(setting) => setting
+            .replace_all(script, |found: &Captures<'_>| match is_known(&found["value"]) {
+                true => found[0].to_owned(),
+                false => found["before"].to_owned(),
+            })
+            .into_owned(),
+        None => script.to_owned(),
+    }
+}
