@@ -19,7 +19,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
@@ -29,7 +29,9 @@ use tower::ServiceExt as _;
 const MAX_CONNECTIONS: usize = 768;
 /// How long the head of a request may take, and how long a connection may be idle between two.
 const MAX_HEAD: Duration = Duration::from_secs(10);
-/// How long a connection may stay open during a shutdown.
+/// How long a connection may take during a shutdown until its first request begins.
+const FIRST_WORDS: Duration = Duration::from_secs(1);
+/// How long it may stay open after that.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 /// The pause after a failed accept, which may mean that there are no file descriptors left.
 const BREATH: Duration = Duration::from_millis(200);
@@ -151,8 +153,12 @@ async fn serve_one(
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "small responses may be delayed");
     }
-    let at_this = patience.clone();
-    let service = tower::service_fn(move |request| answer((router.clone(), from), at_this.clone(), request));
+    let (at_this, has_begun) = (patience.clone(), Arc::new(Notify::new()));
+    let begins = Arc::clone(&has_begun);
+    let service = tower::service_fn(move |request| {
+        begins.notify_one();
+        answer((router.clone(), from), at_this.clone(), request)
+    });
     let mut connection = pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
@@ -164,8 +170,19 @@ async fn serve_one(
         result = connection.as_mut() => result,
         () = patience.closing.cancelled() => Ok(()),
         () = ending.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            tokio::time::timeout(LAST_WORDS, connection).await.unwrap_or(Ok(()))
+            // A connection that was just accepted may have a request on its way, which would be lost.
+            let over = tokio::select! {
+                result = connection.as_mut() => Some(result),
+                () = has_begun.notified() => None,
+                () = tokio::time::sleep(FIRST_WORDS) => None,
+            };
+            match over {
+                Some(result) => result,
+                None => {
+                    connection.as_mut().graceful_shutdown();
+                    tokio::time::timeout(LAST_WORDS, connection).await.unwrap_or(Ok(()))
+                }
+            }
         }
     };
     patience.ends();
@@ -205,4 +222,35 @@ async fn answer(
         patience.begins();
     }
     Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_that_is_on_its_way_during_a_shutdown_is_answered() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let accepted = listener.accept().await.unwrap();
+        let ending = CancellationToken::new();
+        ending.cancel();
+        let router = Router::new().route("/", get(async || "here"));
+        let serving = serve_one(accepted, router, Patience::new(&Arriving::default()), ending);
+        let asking = async {
+            tokio::task::yield_now().await;
+            client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+            let mut answer = String::new();
+            client.read_to_string(&mut answer).await.unwrap();
+            answer
+        };
+        let ((), answer) = tokio::join!(serving, asking);
+        assert!(
+            answer.starts_with("HTTP/1.1 200") && answer.ends_with("here"),
+            "{answer}"
+        );
+    }
 }

@@ -88,7 +88,7 @@ async fn without_a_failed_step_the_workflows_of_the_base_branch_name_the_command
     let story = scene(WORKFLOW).adds(FILE, &evil).begin().await;
     story.maintainer_says("/greenlight fix").await;
     let reproduced = story.run().await.reproduced.unwrap().0;
-    assert_eq!(reproduced.command, "cd py && LEVEL=1 python3 -m unittest");
+    assert_eq!(reproduced.command, "cd py && LEVEL=1 SEASON=summer python3 -m unittest");
     story.finish().await;
 }
 

@@ -219,6 +219,9 @@ impl StepCommands<'_> {
                 };
                 self.read(&called, depth - 1);
             }
+            for name in tox_environments(&place, &command) {
+                leave_out(&mut self.checks, &format!("tox -e {name}"));
+            }
             if (self.known.len(), self.parts.len()) > before {
                 return;
             }
@@ -302,6 +305,17 @@ pub(super) fn installed(checkout: &Checkout, steps: &[CiStep]) -> CiInstall {
         .find(runs_tests)
         .map(step::installed_by)
         .unwrap_or_default()
+}
+
+/// The environments with tests that a call of tox runs besides those that are read.
+fn tox_environments(place: &Directory<'_>, command: &TestCommand) -> Vec<String> {
+    let words = command.argv.iter().take(3);
+    let at = words
+        .into_iter()
+        .position(|word| word.rsplit('/').next() == Some("tox"));
+    let rest = at.and_then(|at| command.argv.get(at + 1..));
+    let call = rest.and_then(|rest| python::tox::call(place, rest, &command.env));
+    call.map(|call| call.others).unwrap_or_default()
 }
 
 /// Whether two commands run tests of the same directory and ecosystem.

@@ -50,7 +50,7 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String], env: &BTreeMap<Str
             Some(of_targets(&text, &targets, Runner::Just))
         }
         "task" => Some(vec![taskfile::script(&read(&others::TASKFILES)?, rest)?]),
-        "tox" => python::tox::scripts(place, rest, env),
+        "tox" => Some(python::tox::call(place, rest, env)?.scripts),
         "nox" => python::nox::scripts(place, rest),
         "hatch" => Some(vec![python::hatch::script(place, rest)?]),
         "python" | "python3" => {

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use self::named::environments;
+use self::named::{environments, of_list};
 pub(in crate::discover) use self::package::without_package;
 use self::table::of_table;
 pub(super) use self::table::tox_table;
@@ -59,13 +59,22 @@ pub(super) fn resolved(line: &str) -> Option<Vec<String>> {
     shlex::split(&line)
 }
 
-/// What `tox -e NAME` runs: for each environment a script for a shell that sets its variables, installs what it needs,
-/// enters its directory and runs its commands. `None` for another command, and what is not in `tox.ini` or the like.
-pub(in crate::discover) fn scripts(
+/// What a call of tox runs.
+#[derive(Debug, Default)]
+pub(in crate::discover) struct ToxCall {
+    /// For each environment a script for a shell that sets its variables, installs what it needs, enters its directory and
+    /// runs its commands.
+    pub(in crate::discover) scripts: Vec<String>,
+    /// The other environments of tox's list that may have tests.
+    pub(in crate::discover) others: Vec<String>,
+}
+
+/// What `tox` or `tox -e NAME` runs. `None` for another command, and what is not in `tox.ini` or the like.
+pub(in crate::discover) fn call(
     place: &Directory<'_>,
     arguments: &[String],
     variables: &BTreeMap<String, String>,
-) -> Option<Vec<String>> {
+) -> Option<ToxCall> {
     let set = ENVIRONMENT.iter().find_map(|name| variables.get(*name));
     let names = environments(arguments, set.map(String::as_str))?;
     let text = |file: &str| place.text(file).filter(|text| text.len() <= MAX_TEXT);
@@ -82,17 +91,31 @@ pub(in crate::discover) fn scripts(
         .map(of_table)
         .into_iter()
         .chain(table("tox.toml").as_ref().map(of_table));
-    settings
+    let sections = settings
         .chain(tables)
-        .find(|sections| sections.keys().any(|name| name.starts_with("testenv")))
-        .map(|sections| {
-            let environments = names.into_iter().map(|name| Environment {
-                sections: &sections,
-                name,
-            });
-            environments.filter_map(|environment| environment.script()).collect()
-        })
-        .filter(|scripts: &Vec<String>| !scripts.is_empty())
+        .find(|sections| sections.keys().any(|name| name.starts_with("testenv")))?;
+    let own = sections.get("tox");
+    let listed = own.and_then(|tox| tox.get("envlist").or_else(|| tox.get("env_list")));
+    let listed = expanded(&listed.map_or("", String::as_str).replace('\n', ","));
+    // The last one comes first.
+    let listed: Vec<String> = listed
+        .iter()
+        .rev()
+        .map(|name| name.trim().to_owned())
+        .filter(|name| !name.is_empty())
+        .collect();
+    let (names, others) = match (names.is_empty(), of_list(&listed)) {
+        (false, _) => (names, Vec::new()),
+        (true, Some((first, others))) => (vec![first], others),
+        (true, None) => (vec!["py"], Vec::new()),
+    };
+    let environments = names.into_iter().map(|name| Environment {
+        sections: &sections,
+        name,
+    });
+    let scripts: Vec<String> = environments.filter_map(|environment| environment.script()).collect();
+    let others = others.into_iter().map(str::to_owned).collect();
+    (!scripts.is_empty()).then_some(ToxCall { scripts, others })
 }
 
 /// The folders of tox itself, at the beginning of a path: <https://tox.wiki/en/latest/config.html#substitutions>

@@ -3,7 +3,7 @@
 use crate::discover::directory::Directory;
 use crate::discover::others;
 use crate::framework::Framework;
-use crate::test_command::TestCommand;
+use crate::test_command::{TestCommand, leave_out};
 
 /// References and properties that identify a test project.
 const MARKS: [&str; 7] = [
@@ -57,10 +57,35 @@ pub(super) fn discover(place: &Directory<'_>) -> Option<TestCommand> {
         // Without a solution it uses the project in its directory, or the one that is named.
         [] if !test.contains('/') => place.command(&["dotnet", "test"], Framework::Dotnet, test),
         [] => {
-            let named = above(place, test, &tests).unwrap_or(test);
-            place.command(&["dotnet", "test", named], Framework::Dotnet, named)
+            let named = above(place, test, &tests).or_else(|| beside(place, &tests));
+            let mut command = place.command(
+                &["dotnet", "test", named.unwrap_or(test)],
+                Framework::Dotnet,
+                named.unwrap_or(test),
+            )?;
+            for other in tests.iter().skip(1).filter(|_| named.is_none()) {
+                leave_out(&mut command.left_out, &format!("dotnet test {other}"));
+            }
+            Some(command)
         }
     }
+}
+
+/// The solution anywhere in the tree that names most test projects by their paths, if it names several.
+fn beside<'p>(place: &'p Directory<'_>, tests: &[&str]) -> Option<&'p str> {
+    let solutions = place
+        .files()
+        .filter(|path| path.ends_with(".sln") || path.ends_with(".slnx"));
+    let counted = solutions.take(MAX_SOLUTIONS).map(|solution| {
+        let text = place.text(solution).filter(|text| text.len() <= MAX_SOLUTION);
+        let text = text.unwrap_or_default().replace('\\', "/");
+        let folder = solution.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let up = "../".repeat(folder.split('/').filter(|part| !part.is_empty()).count());
+        let named = tests.iter().filter(|test| text.contains(&format!("{up}{test}")));
+        (named.count(), solution)
+    });
+    let best = counted.reduce(|best, next| if next.0 > best.0 { next } else { best });
+    best.filter(|(named, _)| *named > 1).map(|(_, solution)| solution)
 }
 
 /// The nearest solution above a test project that names several: of those in one folder, the one that names most.
@@ -140,5 +165,7 @@ mod tests {
         check(&[above], "dotnet test lib/all.sln");
         let first = "dotnet test lib/src/a.Tests/a.Tests.csproj";
         check(&[one, ("lib/docs.sln", ""), ("other/all.sln", above.1)], first);
+        let named = "\"..\\lib\\src\\a.Tests\\a.Tests.csproj\" \"..\\lib\\src\\b.Tests\\b.Tests.csproj\"";
+        check(&[("other/all.sln", named)], "dotnet test other/all.sln");
     }
 }

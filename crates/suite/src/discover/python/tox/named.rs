@@ -19,7 +19,7 @@ const VALUES: [&str; 3] = ["config", "true", "false"];
 /// Maximum number of environments that are read for one call.
 const MAX_NAMED: usize = 4;
 
-/// The environments with tests that are named, by the arguments or by a variable, or that of the Python that is there.
+/// The environments with tests that are named, by the arguments or by a variable. None are if tox is to run its list.
 /// Options may come before and after their names; what follows `--` is for the tests.
 pub(super) fn environments<'a>(arguments: &'a [String], set: Option<&'a str>) -> Option<Vec<&'a str>> {
     let mut named = Vec::new();
@@ -39,14 +39,14 @@ pub(super) fn environments<'a>(arguments: &'a [String], set: Option<&'a str>) ->
         }
     }
     if named.is_empty() {
-        named.push(set.unwrap_or("py"));
+        named.extend(set);
     }
     let named: Vec<&str> = named.iter().flat_map(|names| names.split(',')).map(str::trim).collect();
     let is_plain = |name: &&str| !name.contains(['{', '}', ' ']) && !name.is_empty();
     if !named.iter().all(is_plain) {
         return None;
     }
-    if named.len() == 1 {
+    if named.len() <= 1 {
         return Some(named);
     }
     // Those with tests are named after Python, or after tests. Of several versions of Python, any will do.
@@ -60,6 +60,27 @@ pub(super) fn environments<'a>(arguments: &'a [String], set: Option<&'a str>) ->
     let mut all = vec![first];
     all.extend(more.filter(|name| *name != first).take(MAX_NAMED - 1));
     Some(all)
+}
+
+/// Of the environments that tox runs if none is named, those of the newest Python in the list, and those of none: the first
+/// with tests, and the others that are not named after something else.
+pub(super) fn of_list(listed: &[String]) -> Option<(&str, Vec<&str>)> {
+    let version = |name: &str| {
+        let digits = parts(name).find_map(|part| part.strip_prefix("py"))?.replace('.', "");
+        let (major, minor) = (digits.get(..1)?, digits.get(1..)?);
+        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
+    };
+    let newest = listed.iter().filter_map(|name| version(name)).max();
+    let mut chosen = listed
+        .iter()
+        .map(String::as_str)
+        .filter(|name| version(name).is_none_or(|own| Some(own) == newest) && !is_for_others(name));
+    let mut all: Vec<&str> = chosen.by_ref().collect();
+    let first = all.iter().position(|name| is_for_python(name) || is_for_tests(name))?;
+    let first = all.remove(first);
+    all.retain(|name| *name != first && !parts(name).any(|part| part.starts_with("pypy")));
+    all.dedup();
+    Some((first, all))
 }
 
 fn parts(name: &str) -> impl Iterator<Item = &str> {
@@ -78,13 +99,16 @@ fn is_for_tests(name: &str) -> bool {
 
 /// Whether an environment is named after something else that tox is used for.
 fn is_for_others(name: &str) -> bool {
-    const OTHERS: [&str; 26] = [
+    const OTHERS: [&str; 32] = [
         "benchmark",
         "black",
         "build",
         "check",
+        "commit",
         "cov",
         "coverage",
+        "description",
+        "dev",
         "docs",
         "doc",
         "e2e",
@@ -98,10 +122,13 @@ fn is_for_others(name: &str) -> bool {
         "mypy",
         "package",
         "pkg",
+        "publish",
         "pylint",
+        "release",
         "ruff",
         "style",
         "twine",
+        "twinecheck",
         "types",
         "typing",
         "wheel",
@@ -114,9 +141,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn of_the_list_the_newest_python_counts() {
+        for (listed, expected) in [
+            ("lint py39-a py314-a py314-b docs pypy3-a", Some("py314-a | py314-b")),
+            ("py py-minimal", Some("py | py-minimal")),
+            ("py310 py311", Some("py311 | ")),
+            ("lint docs", None),
+            ("", None),
+        ] {
+            let listed: Vec<String> = listed.split_whitespace().map(String::from).collect();
+            let found = of_list(&listed).map(|(first, others)| format!("{first} | {}", others.join(" ")));
+            assert_eq!(found.as_deref(), expected, "{listed:?}");
+        }
+    }
+
+    #[test]
     fn every_environment_with_tests_is_named() {
         for (line, expected) in [
-            ("", Some("py")),
+            ("", Some("")),
             ("-e py312 --skip-missing-interpreters false", Some("py312")),
             ("-s -e py312", Some("py312")),
             ("-e py314,smoke", Some("py314 smoke")),

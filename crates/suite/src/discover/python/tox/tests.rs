@@ -91,7 +91,7 @@ fn the_environment_is_the_one_that_is_named() {
         assert_eq!(named(line).as_deref(), Some("unit"), "{line}");
     }
     for line in ["", "run -p auto", "--installpkg dist/a.whl"] {
-        assert_eq!(named(line).as_deref(), Some("py"), "{line}");
+        assert_eq!(named(line).as_deref(), Some(""), "{line}");
     }
     assert_eq!(environments(&[], Some("unit")), Some(vec!["unit"]));
     assert_eq!(environments(&["-eunit".into()], Some("docs")), Some(vec!["unit"]));
