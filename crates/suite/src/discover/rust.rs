@@ -11,7 +11,7 @@ use crate::test_command::TestCommand;
 pub(crate) fn find(place: &Directory<'_>) -> Option<TestCommand> {
     let manifest = manifest(place, "Cargo.toml")?;
     match in_workspace(place, &manifest) {
-        Membership::Member(command) => return Some(command),
+        Membership::Member(command) => return Some(*command),
         Membership::Refused => return None,
         Membership::None => {}
     }
@@ -49,7 +49,7 @@ pub(super) fn default_packages(place: &Directory<'_>) -> Option<Vec<String>> {
 /// How a package belongs to a workspace above it.
 enum Membership {
     /// Its tests run from the top, because Cargo prints paths relative to it.
-    Member(TestCommand),
+    Member(Box<TestCommand>),
     /// The workspace does not name it: either another member depends on it, and its tests are those of the workspace, or
     /// Cargo refuses to run there. <https://doc.rust-lang.org/cargo/reference/workspaces.html#the-members-and-exclude-fields>
     Refused,
@@ -91,7 +91,7 @@ fn in_workspace(place: &Directory<'_>, manifest: &toml::Table) -> Membership {
         return match names(&workspace, below) {
             true => top
                 .command(&["cargo", "test", "-p", name], Framework::Cargo, "Cargo.toml")
-                .map_or(Membership::None, Membership::Member),
+                .map_or(Membership::None, |command| Membership::Member(Box::new(command))),
             false if excludes => Membership::None,
             false => Membership::Refused,
         };

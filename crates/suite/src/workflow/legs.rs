@@ -37,8 +37,8 @@ const MAX_STEPS: usize = 30;
 /// Where a job of a matrix comes in the order of all: the first is the smallest.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Distance {
-    needs_service: bool,
-    may_fail: bool,
+    /// Whether it needs a service, and whether it may fail.
+    drawbacks: (bool, bool),
     /// This machine most likely has a compiler's current release.
     is_not_current: bool,
     /// Others may have versions where this one has a name.
@@ -114,8 +114,7 @@ fn distance_from(leg: &JobMatch, job: &Node, java: Option<u32>) -> Distance {
         .chain(of_matrix)
         .collect();
     Distance {
-        needs_service: values.iter().any(names_service),
-        may_fail: may_fail.as_deref() == Some("true"),
+        drawbacks: (values.iter().any(names_service), may_fail.as_deref() == Some("true")),
         is_not_current: !values.iter().any(|value| value == "stable"),
         lacks_versions: Reverse(versions.len()),
         versions,
