@@ -113,7 +113,7 @@ struct Needed {
 }
 
 impl Needed {
-    /// Reads what [`LIST`] printed in a tree that may lie: a name that no package can have is left out, and the rest is
+    /// Reads what [`listing`] gets from a tree that may lie: a name that no package can have is left out, and the rest is
     /// only ever given to Go as the name of a package.
     fn read(printed: &str) -> Option<Self> {
         let mut lines = printed.lines().map(str::trim);
