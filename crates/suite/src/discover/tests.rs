@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::*;
 
 mod chosen;
+mod idioms;
 mod left_out;
 mod lines;
 mod python;

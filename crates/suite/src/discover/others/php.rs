@@ -127,6 +127,7 @@ fn with_programs_of_packages(line: &str) -> String {
     let program = line.split_whitespace().next().unwrap_or_default();
     match program {
         "phpunit" | "pest" | "paratest" => format!("{before}vendor/bin/{line}"),
+        "atoum" | "behat" | "codecept" | "kahlan" | "phpspec" | "tester" => format!("{before}vendor/bin/{line}"),
         _ => format!("{before}{line}"),
     }
 }

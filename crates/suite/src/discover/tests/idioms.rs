@@ -1,0 +1,139 @@
+//! Lines of CI that real projects have, and which were once misread.
+
+use super::*;
+
+/// What is found for a project whose only job has these steps and variables, and what is not run.
+#[track_caller]
+fn check(job: &str, files: &[(&str, &str)], expected: &[&str], not_run: &[&str]) {
+    let workflow = format!("on: pull_request\njobs:\n  test: {{runs-on: ubuntu-latest, {job}}}\n");
+    let all = [&[(".github/workflows/ci.yml", workflow.as_str())], files].concat();
+    let (_directory, checkout) = tree(&all);
+    let found = find_all(&checkout, &TestSettings::default(), &hints(&checkout));
+    let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert_eq!(lines, expected, "{job}");
+    let left_out: Vec<&String> = found.iter().flat_map(|command| &command.left_out).collect();
+    assert_eq!(left_out, not_run, "{job}");
+}
+
+#[test]
+fn a_script_that_runs_its_arguments_is_part_of_the_command() {
+    let files = [
+        ("Gemfile", ""),
+        ("spec/a_spec.rb", ""),
+        ("script/warn", "#!/bin/sh\nbundle exec \"$@\"\n"),
+    ];
+    let job = "steps: [{run: script/warn rspec spec/}]";
+    check(job, &files, &["script/warn rspec spec/"], &[]);
+}
+
+#[test]
+fn tools_that_are_not_read_run_where_nothing_else_is_known() {
+    let composer = r#"{"scripts": {"tester": "tester tests -s"}}"#;
+    let files = [("composer.json", composer), ("tests/a.phpt", "")];
+    check(
+        "steps: [{run: composer tester}]",
+        &files,
+        &["vendor/bin/tester tests -s"],
+        &[],
+    );
+    let files = [
+        ("Gemfile", ""),
+        ("Rakefile", "task(:spec) { sh 'ruby spec/all.rb' }\n"),
+        ("spec/all.rb", ""),
+    ];
+    check(
+        "steps: [{run: bundle exec rake spec}]",
+        &files,
+        &["bundle exec rake spec"],
+        &[],
+    );
+}
+
+#[test]
+fn other_tools_beside_what_is_found_are_named() {
+    let files = [("go.mod", "module m\n"), ("a_test.go", "package m\n")];
+    let ginkgo = "go run github.com/onsi/ginkgo/v2/ginkgo -r --race";
+    check(
+        &format!("steps: [{{run: '{ginkgo}'}}]"),
+        &files,
+        &["go test ./..."],
+        &[ginkgo],
+    );
+}
+
+#[test]
+fn a_target_that_is_named_after_its_tool_is_read() {
+    let files = [
+        ("Makefile", "phpunit:\n\t@php -d a=1 vendor/bin/phpunit\n"),
+        ("phpunit.xml", ""),
+    ];
+    check(
+        "steps: [{run: make phpunit}]",
+        &files,
+        &["php -d 'a=1' vendor/bin/phpunit"],
+        &[],
+    );
+    let files = [("go.mod", "module m\n"), ("a_test.go", "package m\n")];
+    check(
+        "steps: [{run: 'go test -race -run . ./...'}]",
+        &files,
+        &["go test -race ./..."],
+        &[],
+    );
+}
+
+#[test]
+fn compilers_and_folders_of_the_machine_of_ci_stay_there() {
+    let files = [("go.mod", "module m\n"), ("a_test.go", "package m\n")];
+    let env = "env: {CC: clang-18, PKG_CONFIG_PATH: /opt, GOPROXY: 'https://a.b', LEVEL: high}";
+    check(
+        &format!("{env}, steps: [{{run: go test ./...}}]"),
+        &files,
+        &["LEVEL=high go test ./..."],
+        &[],
+    );
+}
+
+#[test]
+fn a_package_that_its_workspace_does_not_name_is_no_suite() {
+    let package = |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n");
+    let workspace = format!("[workspace]\nmembers = [\".\"]\nexclude = [\"fuzz\"]\n{}", package("a"));
+    let (util, own) = (package("util"), package("own"));
+    let files = [
+        ("Cargo.toml", workspace.as_str()),
+        ("src/lib.rs", ""),
+        ("util/Cargo.toml", &util),
+        ("fuzz/Cargo.toml", &own),
+    ];
+    check(
+        "steps: [{run: cargo test}]",
+        &files,
+        &["cargo test", "cd fuzz && cargo test"],
+        &[],
+    );
+}
+
+#[test]
+fn the_other_environments_of_tox_are_named() {
+    let tox = "[tox]\nenvlist = py{312,313}-{crypto,plain}, lint\n[testenv]\ncommands = pytest tests\n";
+    let files = [("tox.ini", tox), ("setup.py", ""), ("tests/test_a.py", "")];
+    check(
+        "steps: [{run: python -m tox}]",
+        &files,
+        &["python3 -m pytest tests"],
+        &["tox -e py313-plain"],
+    );
+}
+
+#[test]
+fn services_that_actions_and_scripts_start_are_known() {
+    let workflow = "on: push\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      \
+                    - uses: ankane/setup-postgres@v1\n      - run: docker compose up -d\n      - run: go test ./...\n";
+    let (_directory, checkout) = tree(&[
+        (".github/workflows/ci.yml", workflow),
+        ("go.mod", "module m\n"),
+        ("a_test.go", "package m\n"),
+    ]);
+    let found = find_all(&checkout, &TestSettings::default(), &hints(&checkout));
+    assert_eq!(found[0].services(), ["ankane/setup-postgres", "docker compose up -d"]);
+}
