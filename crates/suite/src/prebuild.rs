@@ -45,15 +45,15 @@ pub async fn compile_shared(
     made.map(|_| ())
 }
 
-/// Finds what the code of a workspace compiles to that is untouched, or compiles it for later runs of the same tree. The run
-/// has these variables, and runs the whole suite or a part of it.
+/// Finds what the code of an untouched workspace compiles to, or compiles it for later runs of the same tree. The run has
+/// these variables, and runs the whole suite or a part of it.
 ///
 /// # Errors
 /// When the sandbox or the folder fails.
 pub(crate) async fn compile_own(
     suite: &Suite,
     workspace: &Workspace,
-    (env, (is_untouched, is_whole)): (&BTreeMap<String, String>, (bool, bool)),
+    run: (&BTreeMap<String, String>, bool),
     cancel: &CancellationToken,
 ) -> Result<OwnCode, sandbox::Error> {
     // Without shared crates, as in a sandbox that cannot share them, nothing is kept of a tree either.
@@ -63,8 +63,8 @@ pub(crate) async fn compile_own(
         .map(|(folders, _)| folders)
         .filter(|_| suite.has_prebuilt());
     match folders.filter(|_| is_of_crates(suite)) {
-        Some(folders) if is_untouched && suite.command.builds().next().is_none() => {
-            own_code::of_tree(suite, workspace, (env, is_whole), &folders.repository, cancel).await
+        Some(folders) if suite.command.builds().next().is_none() => {
+            own_code::of_tree(suite, workspace, run, &folders.repository, cancel).await
         }
         _ => Ok(OwnCode::default()),
     }

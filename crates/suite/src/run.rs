@@ -103,8 +103,10 @@ pub async fn run(
     if command.framework == Framework::Maven {
         reporters::jvm::start_quickly(&mut env);
     }
-    let begins = (is_untouched, only.is_empty());
-    let OwnCode { compiled, took } = prebuild::compile_own(suite, workspace, (&env, begins), cancel).await?;
+    let OwnCode { compiled, took } = match is_untouched {
+        true => prebuild::compile_own(suite, workspace, (&env, only.is_empty()), cancel).await?,
+        false => OwnCode::default(),
+    };
     let is_reused = compiled.is_some();
     if !is_reused {
         policy.limits.wall = command.timeout.saturating_sub(took).max(MIN_WALL);

@@ -249,11 +249,11 @@ impl StepCommands<'_> {
             }
         } else if own::names_a_part(&command) {
             self.add_part(command.clone(), &own_env);
-            self.is_unused(command, &own_env);
+            self.note_unused(command, &own_env);
         } else if command.framework == Framework::Other {
             self.other.push(own::with_variables(command, &own_env));
         } else if !command.framework.is_linter() {
-            self.is_unused(command, &own_env);
+            self.note_unused(command, &own_env);
         }
     }
 }

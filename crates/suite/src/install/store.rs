@@ -178,24 +178,15 @@ impl Store {
         }
         results.sort();
         let (of_trees, others): (Vec<_>, Vec<_>) = results.into_iter().partition(|(_, name)| name.starts_with(OF_TREE));
-        let old = |results: Vec<(Duration, String)>, number: usize, in_use: Duration| {
+        let old = |results: Vec<(Duration, String)>, (number, at_most): (usize, usize), in_use: Duration| {
             let old = results.into_iter().enumerate().filter(move |(index, (age, name))| {
                 let is_old = *age > MAX_AGE || index + 1 >= number || name.starts_with(NEW);
-                is_old && *age > in_use
+                is_old && *age > in_use || *index >= at_most
             });
             old.map(|(_, (_, name))| name)
         };
-        let beyond: Vec<String> = of_trees
-            .iter()
-            .skip(MAX_NEW_TREES)
-            .map(|(_, name)| name.clone())
-            .collect();
-        let trees = old(
-            of_trees.into_iter().take(MAX_NEW_TREES).collect(),
-            MAX_OF_TREES,
-            TREE_IN_USE,
-        );
-        old(others, MAX_RESULTS, IN_USE).chain(trees).chain(beyond).collect()
+        let trees = old(of_trees, (MAX_OF_TREES, MAX_NEW_TREES), TREE_IN_USE);
+        old(others, (MAX_RESULTS, usize::MAX), IN_USE).chain(trees).collect()
     }
 }
 

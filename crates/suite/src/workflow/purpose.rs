@@ -1,7 +1,7 @@
 //! What a workflow or a job is for, by its name.
 
-/// Words in the names of workflows and jobs that do something other than testing.
-const OTHER_PURPOSE: [&str; 39] = [
+/// Words in the names of workflows and jobs that do something other than testing a change of the code.
+const NO_TESTS: [&str; 14] = [
     "release",
     "publish",
     "deploy",
@@ -16,31 +16,36 @@ const OTHER_PURPOSE: [&str; 39] = [
     "codeql",
     "scorecard",
     "downstream",
-    "upstream",
-    "integration",
-    "e2e",
-    "miri",
-    "wasm",
-    "cross",
-    "emulated",
-    "valgrind",
-    "sanitizer",
-    "sanitizers",
+];
+/// Words in the names of those whose tests need more than the code, or another machine. They are named and not run.
+const OTHER_TESTS: [&str; 27] = [
+    "acceptance",
     "asan",
-    "native",
-    "graal",
-    "graalvm",
-    "container",
-    "containers",
-    "docker",
-    "prod",
-    "production",
-    "example",
-    "examples",
-    "themes",
-    "shell",
     "browser",
     "browsers",
+    "container",
+    "containers",
+    "cross",
+    "docker",
+    "e2e",
+    "emulated",
+    "example",
+    "examples",
+    "functional",
+    "graal",
+    "graalvm",
+    "integration",
+    "miri",
+    "native",
+    "prod",
+    "production",
+    "sanitizer",
+    "sanitizers",
+    "shell",
+    "themes",
+    "upstream",
+    "valgrind",
+    "wasm",
 ];
 
 /// Words in the names of workflows and jobs that test in an unusual way. They count where nothing else tests.
@@ -57,25 +62,6 @@ const UNUSUAL: [&str; 11] = [
     "package",
     "dev",
 ];
-/// Those of them whose tests are about something else than a change of the code. The tests of the others are named.
-const NOT_NAMED: [&str; 14] = [
-    "release",
-    "publish",
-    "deploy",
-    "docs",
-    "doc",
-    "documentation",
-    "bench",
-    "benchmark",
-    "benchmarks",
-    "fuzz",
-    "fuzzing",
-    "codeql",
-    "scorecard",
-    "downstream",
-];
-/// Words for tests that need more than the code.
-const MORE: [&str; 2] = ["acceptance", "functional"];
 /// What a workflow for changes may do after its tests.
 const AFTER: [&str; 3] = ["release", "publish", "deploy"];
 
@@ -125,7 +111,7 @@ pub(super) fn rank(name: &str) -> Option<u32> {
     });
     let words = || name.split(|c: char| !c.is_ascii_alphanumeric());
     let is_for_tests = |word: &str| matches!(word, "test" | "tests" | "ci" | "unit");
-    if words().any(|word| OTHER_PURPOSE.contains(&word) || MORE.contains(&word)) {
+    if words().any(|word| NO_TESTS.contains(&word) || OTHER_TESTS.contains(&word)) {
         return None;
     }
     // `dev-tests` are the tests of a branch for development.
@@ -159,7 +145,7 @@ pub(super) fn rank_of_workflow(stem: &str, is_for_pull_requests: bool) -> Option
 pub(super) fn is_named(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
-    !words.any(|word| NOT_NAMED.contains(&word))
+    !words.any(|word| NO_TESTS.contains(&word))
 }
 
 /// The rank of a job for tests of the whole program, if that is all that keeps it from counting. Most need a browser or

@@ -15,7 +15,7 @@ const MAX_UNUSED: usize = 50;
 
 impl StepCommands<'_> {
     /// Notes a command that may have to be named.
-    pub(super) fn is_unused(&mut self, command: TestCommand, own_env: &BTreeSet<String>) {
+    pub(super) fn note_unused(&mut self, command: TestCommand, own_env: &BTreeSet<String>) {
         if self.unused.len() < MAX_UNUSED {
             self.unused.push(own::with_variables(command, own_env));
         }
@@ -24,21 +24,16 @@ impl StepCommands<'_> {
     /// Names what does not run beside what does.
     pub(super) fn name_unused(&mut self) {
         for unused in &self.unused {
-            let alike = self.known.iter().filter(|known| is_alike(known, unused));
-            let alike: Vec<&TestCommand> = alike.collect();
+            let mut alike: Vec<&mut TestCommand> =
+                self.known.iter_mut().filter(|known| is_alike(known, unused)).collect();
             // Another one may do the same.
-            if alike.is_empty() || !alike.iter().all(|known| tests_more(unused, known)) {
-                continue;
-            }
-            let mut known = self.known.iter_mut().filter(|known| is_alike(known, unused));
-            if let Some(known) = known.next() {
+            let tests_more = alike.iter().all(|known| tests_more(unused, known));
+            if let Some(known) = alike.first_mut().filter(|_| tests_more) {
                 name(known, unused);
             }
         }
     }
-}
 
-impl StepCommands<'_> {
     /// Names the lines with other tools and scripts that do not run. Those of task runners may run the same tests as the
     /// commands of the files.
     pub(in crate::discover) fn name_others(&self, all: &mut [TestCommand]) {
