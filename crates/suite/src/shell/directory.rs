@@ -150,6 +150,12 @@ pub(crate) fn only_variable(word: &str) -> Option<bool> {
     (is_name(name) || name == ARGUMENTS).then_some(is_quoted)
 }
 
+/// Whether a word is only the variable of this name.
+pub(crate) fn is_variable(word: &str, name: &str) -> bool {
+    let inner = word.strip_prefix(VARIABLE).and_then(|rest| rest.strip_suffix(VARIABLE));
+    inner.is_some_and(|inner| unquoted(inner).0 == name)
+}
+
 /// The rest of a path that begins at the root of the checkout.
 pub(crate) fn below_workspace(word: &str) -> Option<&str> {
     let (name, rest) = word.strip_prefix(VARIABLE)?.split_once(VARIABLE)?;

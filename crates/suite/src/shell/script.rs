@@ -2,13 +2,17 @@
 //!
 //! Follows lists and the first command of pipelines, and ignores redirections. Branches are not followed.
 
+use std::collections::HashMap;
+
 use tree_sitter::Node;
 
-use super::word::{QUOTED, VARIABLE, Word, has_gaps, is_redirection, words};
+use super::word::{ARGUMENTS, QUOTED, VARIABLE, Word, has_gaps, is_name, is_redirection, words};
 use super::{MAX_DEPTH, Parsed, children, on_ci};
 
 /// Maximum number of commands.
 const MAX_COMMANDS: usize = 500;
+/// Maximum number of arguments of a function that are known by their number.
+const MAX_ARGUMENTS: usize = 9;
 
 /// A simple command. The names of variables are enclosed in two [`VARIABLE`]s.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,6 +26,8 @@ pub(crate) struct SimpleCommand {
     pub(crate) has_pattern: bool,
     /// Whether the script says that its failure does not count.
     pub(crate) may_fail: bool,
+    /// The file that its output is written to, where it is redirected.
+    pub(crate) output: Option<String>,
 }
 
 /// The simple commands outside of branches, in order. `None` if the script cannot be followed, or if a branch may be
@@ -33,9 +39,12 @@ pub(crate) fn lines(script: &str, matters: impl Fn(&[String]) -> bool) -> Option
         matters: &matters,
         env: Vec::new(),
         directory: Vec::new(),
+        output: None,
+        functions: HashMap::new(),
         lines: Vec::new(),
         seen: 0,
         has_ended: false,
+        has_returned: false,
     };
     reader.statements(parsed.root(), After::Nothing, MAX_DEPTH)?;
     Some(reader.lines)
@@ -59,9 +68,23 @@ struct ScriptReader<'p, 't> {
     matters: &'p dyn Fn(&[String]) -> bool,
     env: Vec<(String, String)>,
     directory: Vec<String>,
+    /// The file that the current statements write to.
+    output: Option<String>,
+    /// The bodies of the functions that are defined so far.
+    functions: HashMap<&'t str, Function<'p>>,
     lines: Vec<SimpleCommand>,
     seen: usize,
     has_ended: bool,
+    /// Whether only a function has ended.
+    has_returned: bool,
+}
+
+/// A function of a script.
+#[derive(Clone, Copy)]
+struct Function<'p> {
+    body: Node<'p>,
+    /// Whether it makes no difference if it is called.
+    is_harmless: bool,
 }
 
 impl<'p> ScriptReader<'p, '_> {
@@ -82,7 +105,12 @@ impl<'p> ScriptReader<'p, '_> {
     fn statement(&mut self, node: Node<'p>, before: After, depth: usize) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         match node.kind() {
-            "command" => self.command(node, before)?,
+            "command" => self.command(node, before, depth)?,
+            "function_definition" => {
+                let (name, body) = (node.child_by_field_name("name")?, node.child_by_field_name("body")?);
+                let is_harmless = self.branch(body).is_some();
+                self.functions.insert(self.parsed.raw(name), Function { body, is_harmless });
+            }
             "declaration_command" | "variable_assignment" | "variable_assignments"
                 if matches!(before, After::Condition | After::Other) => {}
             "declaration_command" if self.parsed.raw(node).starts_with("export") => {
@@ -126,6 +154,11 @@ impl<'p> ScriptReader<'p, '_> {
             })?,
             "redirected_statement" if has_gaps(self.parsed, node) => self.branch(node)?,
             "redirected_statement" => {
+                let outer = self.output.clone();
+                let file = node.child_by_field_name("redirect");
+                let file = file.and_then(|redirect| redirect.child_by_field_name("destination"));
+                let file = file.and_then(|file| Word::of(self.parsed, file));
+                self.output = file.map(|file| file.marked).or(self.output.take());
                 for child in children(node) {
                     match child.kind() {
                         "heredoc_redirect" => self.branch(child)?,
@@ -133,6 +166,7 @@ impl<'p> ScriptReader<'p, '_> {
                         _ => self.statement(child, before, depth)?,
                     }
                 }
+                self.output = outer;
             }
             "if_statement" if is_certain(before) && on_ci::decides(self.parsed, node).is_some() => {
                 let holds = on_ci::decides(self.parsed, node) == Some(true);
@@ -174,7 +208,35 @@ impl<'p> ScriptReader<'p, '_> {
         }
     }
 
-    fn command(&mut self, node: Node<'p>, before: After) -> Option<()> {
+    /// Runs a function with these arguments.
+    fn call(&mut self, function: Function<'p>, arguments: &[String], before: After, depth: usize) -> Option<()> {
+        if !is_certain(before) {
+            return function.is_harmless.then_some(());
+        }
+        let is_argument = |(name, _): &(String, String)| !is_name(name);
+        let outer: Vec<_> = self.env.extract_if(.., |set| is_argument(set)).collect();
+        match arguments {
+            // It passes on its own.
+            [all] if *all == format!("{VARIABLE}{ARGUMENTS}{VARIABLE}") => self.env.extend(outer.iter().cloned()),
+            _ => {
+                let numbered = (0..MAX_ARGUMENTS).map(|at| {
+                    let value = arguments.get(at).cloned();
+                    ((at + 1).to_string(), value.unwrap_or_default())
+                });
+                self.env.extend(numbered);
+                self.env.push((ARGUMENTS.to_owned(), arguments.join(" ")));
+            }
+        }
+        self.statement(function.body, before, depth)?;
+        if std::mem::take(&mut self.has_returned) {
+            self.has_ended = false;
+        }
+        self.env.retain(|set| !is_argument(set));
+        self.env.extend(outer);
+        Some(())
+    }
+
+    fn command(&mut self, node: Node<'p>, before: After, depth: usize) -> Option<()> {
         self.seen += 1;
         let mut line = self.line(node)?;
         // The grammar parses assignments and the command on the next line as one command.
@@ -188,6 +250,10 @@ impl<'p> ScriptReader<'p, '_> {
             .unwrap_or_default();
         if between.contains('\n') && !between.contains('\\') {
             self.env.append(&mut line.env);
+        }
+        let function = line.words.first().and_then(|name| self.functions.get(name.as_str()));
+        if let Some(function) = function.copied() {
+            return self.call(function, &line.words[1..], before, depth);
         }
         let is_other = before == After::Other;
         match line.words.first().map(String::as_str) {
@@ -204,12 +270,16 @@ impl<'p> ScriptReader<'p, '_> {
             }
             // The grammar parses `! {` and the like as commands.
             Some("{" | "}" | "(" | ")" | "!") => return None,
-            Some("exit" | "return" | "exec") if before == After::Nothing => self.has_ended = true,
+            Some(name @ ("exit" | "return" | "exec")) if before == After::Nothing => {
+                self.has_ended = true;
+                self.has_returned = name == "return";
+            }
             // The reading end of a pipeline, or a command that runs on failure or may fail.
             _ if is_other => {}
             _ => {
                 line.env = self.env.iter().cloned().chain(line.env).collect();
                 line.directory.clone_from(&self.directory);
+                line.output.clone_from(&self.output);
                 self.lines.push(line);
             }
         }
@@ -238,7 +308,9 @@ impl<'p> ScriptReader<'p, '_> {
             if node.kind() == "command" {
                 let line = self.line(node);
                 let matters = |line: &SimpleCommand| {
-                    line.words.first().is_some_and(|word| word == "cd") || (self.matters)(&line.words)
+                    let name = line.words.first().map_or("", String::as_str);
+                    let is_harmful = |function: &Function<'_>| !function.is_harmless;
+                    name == "cd" || self.functions.get(name).is_some_and(is_harmful) || (self.matters)(&line.words)
                 };
                 is_harmless &= line.is_some_and(|line| !matters(&line));
             }
@@ -263,5 +335,61 @@ fn is_certain(before: After) -> bool {
 
 fn assignment(word: &Word) -> Option<(String, String)> {
     let (name, value) = word.marked.split_once('=')?;
-    super::is_name(name).then(|| (name.to_string(), value.to_string()))
+    is_name(name).then(|| (name.to_string(), value.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::for_people;
+    use super::*;
+
+    fn shown(script: &str) -> Option<String> {
+        let lines = lines(script, |words| words[0] == "pytest")?;
+        let shown = lines.iter().map(|line| {
+            let set: Vec<_> = line
+                .env
+                .iter()
+                .filter(|(name, _)| !is_name(name))
+                .map(|(name, value)| format!("{name}={value} "))
+                .filter(|set| !set.ends_with("= "))
+                .collect();
+            set.concat() + &for_people(&line.words)
+        });
+        Some(shown.collect::<Vec<_>>().join("; "))
+    }
+
+    #[test]
+    fn functions_are_followed_where_they_are_called() {
+        for (script, expected) in [
+            ("unit() { pytest tests; }\nlint() {\n  ruff .\n}\nunit", Some("pytest tests")),
+            (
+                "function unit {\n  pytest \"$1\" \"$@\"\n}\nunit a b\nmake",
+                Some("1=a 2=b @=a b pytest $1 $@; make"),
+            ),
+            // What a function changes stays changed, unless it runs in a separate shell.
+            ("at() { cd x; }\nat\npytest", Some("pytest")),
+            ("at() ( cd x; pytest )\nat", Some("pytest")),
+            // It returns to its caller; `exit` does not.
+            ("a() { make; return; ruff; }\na\npytest", Some("make; pytest")),
+            ("a() { make; exit; }\na\npytest", Some("make")),
+            // Another one.
+            ("pytest() { make; }\npytest", Some("make")),
+            ("main() { unit \"$@\"; }\nunit() { pytest \"$1\"; }\nmain x", Some("1=x @=x pytest $1")),
+            // Only a shell would know.
+            ("unit() { pytest; }\nif a; then unit; fi", None),
+            ("unit() { pytest; }\nmake || unit", None),
+            ("lint() { ruff; }\nif a; then lint; fi\npytest", Some("pytest")),
+        ] {
+            assert_eq!(shown(script).as_deref(), expected, "{script}");
+        }
+    }
+
+    /// A short script would run for ever.
+    #[test]
+    fn functions_that_call_themselves_are_bounded() {
+        assert_eq!(lines("a() { a; a; }\na", |_| false), None);
+        let doubled: String = (0..15).map(|n| format!("f{}() {{ f{n}; f{n}; }}\n", n + 1)).collect();
+        let found = lines(&format!("f0() {{ make; }}\n{doubled}f15"), |_| false).unwrap();
+        assert!(found.len() <= MAX_COMMANDS + 1, "{}", found.len());
+    }
 }

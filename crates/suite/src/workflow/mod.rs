@@ -5,6 +5,7 @@
 //! <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax>
 
 mod actions;
+mod exported;
 mod expression;
 mod files;
 mod legs;

@@ -6,6 +6,7 @@ use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
 
 use super::actions::{checkout_path, installed_by_action, runtime, service, set_up};
+use super::exported::exported;
 use super::expression::is_false;
 use super::files::in_tree;
 use super::script_text::{builds_elsewhere, without_unknown_settings};
@@ -114,9 +115,7 @@ impl<'w> WorkflowJob<'w> {
 
     /// Those of its first scripts that install, build or start something.
     fn installs(&self, count: usize, files: &mut WorkflowFiles<'_, '_>) -> Vec<CiScript> {
-        let around = self.around();
-        let scripts = self.steps.iter().take(count);
-        let scripts = scripts.filter_map(|step| script(step, &around, 0, files));
+        let scripts = self.scripts(count, files).0.into_iter().flatten();
         scripts
             .filter(|script| installs(&script.text))
             .map(|script| CiScript {
@@ -126,12 +125,22 @@ impl<'w> WorkflowJob<'w> {
             .collect()
     }
 
-    fn around(&self) -> Around<'w> {
-        Around {
+    /// What each of its first steps runs, where that is known, and the context of the step after them: a step can set
+    /// variables for those after it.
+    fn scripts(&self, count: usize, files: &mut WorkflowFiles<'_, '_>) -> (Vec<Option<Script>>, Around<'w>) {
+        let mut around = Around {
             scope: self.scope.clone(),
             defaults: self.defaults.clone(),
             checkout: self.checkout.clone(),
+        };
+        let mut scripts = Vec::new();
+        for step in self.steps.iter().take(count) {
+            let script = script(step, &around, 0, files);
+            let set = script.as_ref().map(|script| exported(&script.text, &script.env));
+            set_variables(&mut around.scope, set.unwrap_or_default());
+            scripts.push(script);
         }
+        (scripts, around)
     }
 
     /// The step at this index, as it runs. `None` if the workflow does not say what it runs.
@@ -141,7 +150,7 @@ impl<'w> WorkflowJob<'w> {
         (workflow, job): (&RepoPath, &str),
         files: &mut WorkflowFiles<'_, '_>,
     ) -> Option<CiStep> {
-        let around = self.around();
+        let (_, around) = self.scripts(number, files);
         let found = script(self.steps.get(number)?, &around, 0, files)?;
         let mut before = self.downloaded.clone();
         before.extend(self.installs(number, files));
@@ -197,9 +206,9 @@ pub(super) fn with_tests(
         Some("macOS" | "Windows") => return None,
         _ => {}
     }
-    let around = job.around();
-    let scripts: Vec<(usize, String)> = (0..job.steps.len())
-        .filter_map(|number| Some((number, script(&job.steps[number], &around, 0, files)?.text)))
+    let scripts = job.scripts(job.steps.len(), files).0.into_iter().enumerate();
+    let scripts: Vec<(usize, String)> = scripts
+        .filter_map(|(number, script)| Some((number, script?.text)))
         .filter(|(_, script)| runs_tests(script))
         .collect();
     // What may fail decides nothing, unless there is nothing else.
@@ -360,6 +369,11 @@ fn add_variables(scope: &mut Scope, env: &Node) {
             (name.clone(), value.filter(|value| value.len() <= MAX_VALUE))
         })
         .collect();
+    set_variables(scope, values);
+}
+
+/// Sets variables. An unknown value unsets its variable.
+fn set_variables(scope: &mut Scope, values: Vec<(String, Option<String>)>) {
     for (name, value) in values {
         match value {
             Some(value) => scope.env.insert(name, value),

@@ -215,7 +215,7 @@ fn what_only_a_shell_would_know_is_not_guessed() {
         "server &\ncat <<EOF | pytest\nx\nEOF",
         "pytest 'open",
         "cat <<EOF && pytest\nx\nEOF",
-        "run() { pytest; }\nrun",
+        "run() { pytest; }\nif a; then run; fi",
         "case $A in\n  x) pytest;;\nesac",
         "! { cd py; }\npytest",
         "pytest ~/x",
