@@ -1,7 +1,10 @@
 //! Lines of CI scripts that configure a build, and their options.
 
+mod presets;
+
 use std::collections::BTreeMap;
 
+pub(crate) use self::presets::preset_options;
 use crate::shell::{below_workspace, expanded, split_line};
 
 /// Maximum number of options, and maximum length of one of them.
@@ -79,39 +82,56 @@ pub(crate) fn is_configuring(words: &[String]) -> Option<&'static str> {
     }
 }
 
-/// The options among the words of a line that define something, and the source directory as it is written. `None` if
-/// only a shell would know that. Other words that only a shell would know are left out.
-pub(crate) fn taken_apart(
-    words: &[String],
-    env: &BTreeMap<String, String>,
-    program: &str,
-) -> Option<(Vec<String>, String)> {
+/// What a line says about the build that it configures.
+#[derive(Debug, Default)]
+pub(crate) struct Configured {
+    /// The options that define something.
+    pub(crate) options: Vec<String>,
+    /// The source directory, as it is written.
+    pub(crate) source: String,
+    /// The directory of the build, as it is written, where one is named.
+    pub(crate) build: Option<String>,
+    /// The preset of CMake.
+    pub(crate) preset: Option<String>,
+}
+
+/// Reads a line that configures a build. `None` if only a shell would know its source directory. Other words that only a
+/// shell would know are left out.
+pub(crate) fn taken_apart(words: &[String], env: &BTreeMap<String, String>, program: &str) -> Option<Configured> {
     let (skipped, with_value): (usize, &[&str]) = match program {
         "meson" => (2, &OF_MESON),
         _ => (1, &OF_CMAKE),
     };
-    let (mut options, mut plain, mut named) = (Vec::new(), Vec::new(), None);
+    let mut found = Configured::default();
+    let (mut plain, mut named) = (Vec::new(), None);
     let words = split_line(words, env, |word| Some(vec![word.to_string()]))?;
     let mut words = words.iter().skip(skipped);
     while let Some(word) = words.next() {
         match word.as_str() {
-            "-D" => options.extend(words.next().and_then(|word| expanded(word, env))),
+            "-D" => found.options.extend(words.next().and_then(|word| expanded(word, env))),
             "-S" => named = words.next(),
+            "-B" if program == "cmake" => found.build = words.next().cloned(),
+            "--preset" => found.preset = words.next().and_then(|word| expanded(word, env)),
             // What `-S` was called before it was documented.
             name if program == "cmake" && name.starts_with("-H") => plain.push(&word[2..]),
+            name if program == "cmake" && name.starts_with("-B") => found.build = Some(word[2..].to_owned()),
             name if with_value.contains(&name) => {
                 words.next();
             }
-            name if name.starts_with("-D") => options.extend(expanded(&word[2..], env)),
+            name if name.starts_with("-D") => found.options.extend(expanded(&word[2..], env)),
+            name if name.starts_with("--preset=") => found.preset = expanded(&word["--preset=".len()..], env),
             name if name.starts_with('-') => {}
             _ => plain.push(word.as_str()),
         }
     }
-    options.retain(|option| is_taken(option));
-    options.truncate(MAX_OPTIONS);
-    let options = options.into_iter().map(|option| format!("-D{option}")).collect();
+    found.options.retain(|option| is_taken(option));
+    found.options.truncate(MAX_OPTIONS);
+    found.options = found.options.into_iter().map(|option| format!("-D{option}")).collect();
     let is_known = |word: &&str| below_workspace(word).is_some() || expanded(word, env).is_some();
     // The only directory of `meson setup` is that of the build.
+    if program == "meson" {
+        found.build = plain.first().map(ToString::to_string);
+    }
     let source = match (named, program, plain.len()) {
         (Some(named), ..) => Some(named.as_str()),
         (None, _, 0) | (None, "meson", 1) => None,
@@ -119,7 +139,8 @@ pub(crate) fn taken_apart(
         // Where one word is unknown, it may be an option.
         (None, ..) => Some(plain.into_iter().rfind(is_known)?),
     };
-    Some((options, source.unwrap_or(".").to_owned()))
+    source.unwrap_or(".").clone_into(&mut found.source);
+    Some(found)
 }
 
 /// Whether a definition says something about the project, and not about the machine that CI runs on.
@@ -157,9 +178,9 @@ mod tests {
             ),
             ("meson setup build --buildtype debug", "", "."),
         ] {
-            let (found, directory) = taken_apart(&words(line), &BTreeMap::new(), "meson").unwrap();
+            let found = taken_apart(&words(line), &BTreeMap::new(), "meson").unwrap();
             assert_eq!(
-                (found.join(" ").as_str(), directory.as_str()),
+                (found.options.join(" ").as_str(), found.source.as_str()),
                 (options, source),
                 "{line}"
             );

@@ -126,7 +126,7 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
             all.truncate(MAX_COMMANDS);
             steps.name_others(&mut all);
             let all_steps: Vec<_> = hints.step.iter().chain(&of_ci).collect();
-            ci::configure(&mut all, &all_steps);
+            ci::configure(checkout, &mut all, &all_steps);
             let installed = ci::installed(checkout, &of_ci);
             for command in all.iter_mut().filter(|command| command.ci_install.is_empty()) {
                 command.ci_install = installed.clone();

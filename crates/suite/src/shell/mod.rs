@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 pub(super) use self::directory::{
-    assigned, below_workspace, expanded, for_people, is_variable, line_directory, only_variable, split_line, with_workspace,
+    assigned, below_workspace, expanded, for_people, is_variable, line_directory, only_variable, split_line,
+    with_workspace,
 };
 pub(super) use self::python::python_module;
 pub(super) use self::script::{SimpleCommand, lines};

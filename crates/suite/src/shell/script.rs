@@ -109,7 +109,8 @@ impl<'p> ScriptReader<'p, '_> {
             "function_definition" => {
                 let (name, body) = (node.child_by_field_name("name")?, node.child_by_field_name("body")?);
                 let is_harmless = self.branch(body).is_some();
-                self.functions.insert(self.parsed.raw(name), Function { body, is_harmless });
+                self.functions
+                    .insert(self.parsed.raw(name), Function { body, is_harmless });
             }
             "declaration_command" | "variable_assignment" | "variable_assignments"
                 if matches!(before, After::Condition | After::Other) => {}
@@ -361,7 +362,10 @@ mod tests {
     #[test]
     fn functions_are_followed_where_they_are_called() {
         for (script, expected) in [
-            ("unit() { pytest tests; }\nlint() {\n  ruff .\n}\nunit", Some("pytest tests")),
+            (
+                "unit() { pytest tests; }\nlint() {\n  ruff .\n}\nunit",
+                Some("pytest tests"),
+            ),
             (
                 "function unit {\n  pytest \"$1\" \"$@\"\n}\nunit a b\nmake",
                 Some("1=a 2=b @=a b pytest $1 $@; make"),
@@ -374,7 +378,10 @@ mod tests {
             ("a() { make; exit; }\na\npytest", Some("make")),
             // Another one.
             ("pytest() { make; }\npytest", Some("make")),
-            ("main() { unit \"$@\"; }\nunit() { pytest \"$1\"; }\nmain x", Some("1=x @=x pytest $1")),
+            (
+                "main() { unit \"$@\"; }\nunit() { pytest \"$1\"; }\nmain x",
+                Some("1=x @=x pytest $1"),
+            ),
             // Only a shell would know.
             ("unit() { pytest; }\nif a; then unit; fi", None),
             ("unit() { pytest; }\nmake || unit", None),

@@ -3,8 +3,9 @@
 
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::CiStep;
+use greenlight_tree::checkout::Checkout;
 
-use crate::ci_configure::{is_configuring, taken_apart};
+use crate::ci_configure::{is_configuring, preset_options, taken_apart};
 use crate::discover::step::{own_script, tool};
 use crate::framework::Framework;
 use crate::shell::{self, line_directory, quoted};
@@ -14,7 +15,7 @@ use crate::test_command::{Source, TestCommand};
 const BUILD_TOOLS: [&str; 4] = ["cmake", "make", "meson", "ninja"];
 
 /// Adds the options of CI to commands of the project's files that configure a build, as the job does that tests it.
-pub(in crate::discover) fn configure(commands: &mut [TestCommand], steps: &[&CiStep]) {
+pub(in crate::discover) fn configure(checkout: &Checkout, commands: &mut [TestCommand], steps: &[&CiStep]) {
     // Scripts are parsed once for all commands.
     let mut found: Option<Vec<Configuration>> = None;
     for command in commands {
@@ -30,7 +31,7 @@ pub(in crate::discover) fn configure(commands: &mut [TestCommand], steps: &[&CiS
         let Some(rest) = script.strip_prefix(configure).filter(|_| is_own) else {
             continue;
         };
-        let found = found.get_or_insert_with(|| steps.iter().flat_map(|step| configurations(step)).collect());
+        let found = found.get_or_insert_with(|| steps.iter().flat_map(|step| configurations(checkout, step)).collect());
         let fits = |one: &&Configuration| configure.starts_with(one.program) && one.directory == command.directory;
         // The job that runs this framework knows best.
         let runs_it = |one: &&Configuration| one.runs.contains(&framework);
@@ -52,7 +53,7 @@ struct Configuration {
 }
 
 /// What a step, or the steps before it, configure. None if the step does not test a build.
-fn configurations(step: &CiStep) -> Vec<Configuration> {
+fn configurations(checkout: &Checkout, step: &CiStep) -> Vec<Configuration> {
     let own = own_script(step);
     let lines = |script: &str| shell::lines(script, |_| false).unwrap_or_default();
     let tests = lines(&own.script);
@@ -68,27 +69,74 @@ fn configurations(step: &CiStep) -> Vec<Configuration> {
         return Vec::new();
     }
     let earlier = step.before.iter().map(|script| (script, lines(&script.script)));
-    let mut found = Vec::new();
+    let mut found: Vec<(Configuration, Option<Build>)> = Vec::new();
+    let mut tested: Vec<Build> = Vec::new();
     for (script, lines) in earlier.chain([(&own, tests)]) {
         for line in lines {
+            let at = |changes: Vec<String>| line_directory(script.directory.as_ref(), &changes, &step.env);
+            if let Some(build) = tested_build(&line.words) {
+                tested.extend(at([line.directory.clone(), vec![build]].concat()));
+            }
             let Some(program) = is_configuring(&line.words) else {
                 continue;
             };
-            let Some((options, source)) = taken_apart(&line.words, &step.env, program) else {
+            let Some(mut line_says) = taken_apart(&line.words, &step.env, program) else {
                 continue;
             };
-            let changes = [line.directory, vec![source]].concat();
-            if let Some(directory) = line_directory(script.directory.as_ref(), &changes, &step.env) {
-                found.push(Configuration {
-                    program,
-                    directory,
-                    options,
-                    runs: runs.clone(),
-                });
+            let Some(directory) = at([line.directory.clone(), vec![line_says.source]].concat()) else {
+                continue;
+            };
+            if let Some(preset) = line_says.preset {
+                let read = |path: &str| {
+                    checkout.read_text(&match &directory {
+                        Some(directory) => format!("{directory}/{path}"),
+                        None => path.to_owned(),
+                    })
+                };
+                line_says.options.splice(0..0, preset_options(&preset, &read));
             }
+            let build = [
+                line.directory.clone(),
+                vec![line_says.build.unwrap_or_else(|| ".".into())],
+            ]
+            .concat();
+            let configuration = Configuration {
+                program,
+                directory,
+                options: line_says.options,
+                runs: runs.clone(),
+            };
+            found.push((configuration, at(build)));
         }
     }
-    found
+    // Of several builds, the one that is tested.
+    if found
+        .iter()
+        .any(|(_, build)| build.as_ref().is_some_and(|build| tested.contains(build)))
+    {
+        found.retain(|(_, build)| build.as_ref().is_some_and(|build| tested.contains(build)));
+    }
+    found.into_iter().map(|(configuration, _)| configuration).collect()
+}
+
+/// A directory of a build. `None` is the root.
+type Build = Option<RepoPath>;
+
+/// The directory with the build that a line tests, as it is written.
+fn tested_build(words: &[String]) -> Option<String> {
+    let option = match words.first()?.as_str() {
+        "ctest" => "--test-dir",
+        "make" | "ninja" | "meson" => "-C",
+        "cmake" if words.iter().any(|word| matches!(word.as_str(), "test" | "check")) => "--build",
+        _ => return None,
+    };
+    let mut values = words.iter().skip_while(|word| *word != option).skip(1);
+    let joined = || {
+        words
+            .iter()
+            .find_map(|word| word.strip_prefix(option)?.strip_prefix('=').map(String::from))
+    };
+    Some(values.next().cloned().or_else(joined).unwrap_or_else(|| ".".into()))
 }
 
 /// Options as a shell reads them.
@@ -141,7 +189,11 @@ mod tests {
             Framework::Ctest,
             Source::File("CMakeLists.txt".parse().unwrap()),
         );
-        configure(std::slice::from_mut(&mut command), &[&step]);
+        let tree = tempfile::tempdir().unwrap();
+        let presets = r#"{"configurePresets": [{"name": "ci", "cacheVariables": {"A": true, "B": "1"}}]}"#;
+        std::fs::write(tree.path().join("CMakePresets.json"), presets).unwrap();
+        let checkout = Checkout::open(tree.path()).unwrap();
+        configure(&checkout, std::slice::from_mut(&mut command), &[&step]);
         command.argv[2].clone()
     }
 
@@ -156,6 +208,27 @@ mod tests {
             ),
             ("cmake -B build -G Ninja -DFLAGS='-O2 -g'", "ctest", " '-DFLAGS=-O2 -g'"),
             ("", "cmake -DB=1 . && make && ctest", " -DB=1"),
+            // Of a preset, and its own.
+            ("cmake --preset ci -DB=2", "ctest --preset ci", " -DA=TRUE -DB=1 -DB=2"),
+            ("cmake --preset=ci", "ctest --preset ci", " -DA=TRUE -DB=1"),
+            ("cmake --preset absent", "ctest", ""),
+            // Of several builds, the one that is tested.
+            (
+                "cmake -B one -DA=1\ncmake -S . -Btwo -DA=2\ncmake -B three -DA=3",
+                "ctest --test-dir two",
+                " -DA=2",
+            ),
+            (
+                "cmake -B one -DA=1\nmkdir two\ncd two\ncmake .. -DA=2",
+                "cd two\nctest",
+                " -DA=2",
+            ),
+            ("cmake -B one -DA=1\ncmake -B two -DA=2", "make -C two test", " -DA=2"),
+            (
+                "cmake -B one -DA=1\ncmake -B two -DA=2",
+                "ctest --test-dir $D",
+                " -DA=1",
+            ),
             // No source directory, or one that only the machine of CI knows.
             ("cmake --version\ncmake -B build -DA=ON", "ctest", " -DA=ON"),
             ("cmake -S \"$GITHUB_WORKSPACE/examples\" -B build -DA=ON", "ctest", ""),
