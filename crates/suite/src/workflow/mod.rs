@@ -4,6 +4,7 @@
 //! and then there is no step: nothing is guessed. `discover/step.rs` decides which line of a script runs tests.
 //! <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax>
 
+mod action_commands;
 mod actions;
 mod exported;
 mod expression;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
 
+use super::action_commands::command_of_action;
 use super::actions::{checkout_path, installed_by_action, runtime, service, set_up};
 use super::exported::exported;
 use super::expression::is_false;
@@ -249,7 +250,8 @@ fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFi
         add_variables(&mut scope, env);
     }
     if let Some(uses) = step.get("uses").and_then(Node::text) {
-        if let Some(text) = installed_by_action(step, uses, &scope) {
+        let command = command_of_action(step, uses, &scope);
+        if let Some(text) = command.or_else(|| installed_by_action(step, uses, &scope)) {
             return Some(Script {
                 text,
                 directory: None,
