@@ -156,7 +156,8 @@ pub(super) fn commands(checkout: &Checkout, step: &CiStep, unset: Unset) -> Opti
             true => StepLineKind::Check,
             false => StepLineKind::Tests,
         };
-        let own_env = line.env.iter().map(|(name, _)| name.clone());
+        let reaches_it = |name: &&String| !line.local.contains(*name);
+        let own_env = line.env.iter().map(|(name, _)| name).filter(reaches_it).cloned();
         let own_env = own_env.chain(of_env(&known).into_iter().map(|(name, _)| name.to_string()));
         let own_env = own_env.collect();
         let command = of_line(checkout, step, line, unset).map(|command| {
@@ -277,6 +278,7 @@ fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand, unset: Unset
         );
         words.drain(..=taken);
     }
+    env.retain(|name, _| step.env.contains_key(name) || !line.local.contains(name));
     if !directory.as_ref().is_none_or(|path| is_directory(checkout, path)) {
         return None;
     }

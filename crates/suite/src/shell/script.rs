@@ -2,17 +2,18 @@
 //!
 //! Follows lists and the first command of pipelines, and ignores redirections. Branches are not followed.
 
-use std::collections::HashMap;
+mod compound;
+
+use std::collections::{BTreeSet, HashMap};
 
 use tree_sitter::Node;
 
-use super::word::{ARGUMENTS, QUOTED, VARIABLE, Word, has_gaps, is_name, is_redirection, words};
+use self::compound::Function;
+use super::word::{QUOTED, VARIABLE, Word, has_gaps, is_name, is_redirection, words};
 use super::{MAX_DEPTH, Parsed, children, on_ci};
 
 /// Maximum number of commands.
 const MAX_COMMANDS: usize = 500;
-/// Maximum number of arguments of a function that are known by their number.
-const MAX_ARGUMENTS: usize = 9;
 
 /// A simple command. The names of variables are enclosed in two [`VARIABLE`]s.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub(crate) struct SimpleCommand {
     pub(crate) words: Vec<String>,
     /// Variables set before it, for it alone and by earlier lines, in order.
     pub(crate) env: Vec<(String, String)>,
+    /// The names of those variables that only the shell has, and no program that it starts.
+    pub(crate) local: BTreeSet<String>,
     /// The arguments of earlier `cd` commands, in order.
     pub(crate) directory: Vec<String>,
     /// Whether it contains a pattern that a shell would expand.
@@ -38,6 +41,7 @@ pub(crate) fn lines(script: &str, matters: impl Fn(&[String]) -> bool) -> Option
         parsed: &parsed,
         matters: &matters,
         env: Vec::new(),
+        exported: BTreeSet::new(),
         directory: Vec::new(),
         output: None,
         functions: HashMap::new(),
@@ -67,6 +71,8 @@ struct ScriptReader<'p, 't> {
     parsed: &'p Parsed<'t>,
     matters: &'p dyn Fn(&[String]) -> bool,
     env: Vec<(String, String)>,
+    /// The names of the variables that are passed on to programs.
+    exported: BTreeSet<String>,
     directory: Vec<String>,
     /// The file that the current statements write to.
     output: Option<String>,
@@ -77,14 +83,6 @@ struct ScriptReader<'p, 't> {
     has_ended: bool,
     /// Whether only a function has ended.
     has_returned: bool,
-}
-
-/// A function of a script.
-#[derive(Clone, Copy)]
-struct Function<'p> {
-    body: Node<'p>,
-    /// Whether it makes no difference if it is called.
-    is_harmless: bool,
 }
 
 impl<'p> ScriptReader<'p, '_> {
@@ -114,10 +112,7 @@ impl<'p> ScriptReader<'p, '_> {
             }
             "declaration_command" | "variable_assignment" | "variable_assignments"
                 if matches!(before, After::Condition | After::Other) => {}
-            "declaration_command" if self.parsed.raw(node).starts_with("export") => {
-                let set = words(self.parsed, node)?.into_iter().skip(1);
-                self.env.extend(set.filter_map(|word| assignment(&word)));
-            }
+            "declaration_command" => self.declare(&words(self.parsed, node)?),
             "variable_assignment" => self.env.extend(assignment(&Word::of(self.parsed, node)?)),
             "variable_assignments" => {
                 let set = words(self.parsed, node)?;
@@ -177,6 +172,7 @@ impl<'p> ScriptReader<'p, '_> {
                     }
                 }
             }
+            "for_statement" => self.repeat(node, before, depth)?,
             "compound_statement" if is_certain(before) => self.statements(node, before, depth)?,
             "subshell" if is_certain(before) => {
                 self.apart(|reader| reader.statements(node, before, depth))?;
@@ -184,6 +180,20 @@ impl<'p> ScriptReader<'p, '_> {
             _ => self.branch(node)?,
         }
         Some(())
+    }
+
+    /// Sets and exports variables, as in `export A=b C` and `local A=b`.
+    fn declare(&mut self, words: &[Word]) {
+        let is_export = |word: &&Word| matches!(word.plain.as_str(), "export" | "-x" | "-gx");
+        let exports = words.iter().take(2).any(|word| is_export(&word));
+        for word in words.iter().skip(1) {
+            let set = assignment(word);
+            let name = set.as_ref().map_or(word.plain.as_str(), |(name, _)| name);
+            if exports && is_name(name) {
+                self.exported.insert(name.to_owned());
+            }
+            self.env.extend(set);
+        }
     }
 
     /// Reads what runs in a separate shell. The directory and the variables of this one stay the same.
@@ -207,34 +217,6 @@ impl<'p> ScriptReader<'p, '_> {
                 *value = format!("{VARIABLE}{VARIABLE}");
             }
         }
-    }
-
-    /// Runs a function with these arguments.
-    fn call(&mut self, function: Function<'p>, arguments: &[String], before: After, depth: usize) -> Option<()> {
-        if !is_certain(before) {
-            return function.is_harmless.then_some(());
-        }
-        let is_argument = |(name, _): &(String, String)| !is_name(name);
-        let outer: Vec<_> = self.env.extract_if(.., |set| is_argument(set)).collect();
-        match arguments {
-            // It passes on its own.
-            [all] if *all == format!("{VARIABLE}{ARGUMENTS}{VARIABLE}") => self.env.extend(outer.iter().cloned()),
-            _ => {
-                let numbered = (0..MAX_ARGUMENTS).map(|at| {
-                    let value = arguments.get(at).cloned();
-                    ((at + 1).to_string(), value.unwrap_or_default())
-                });
-                self.env.extend(numbered);
-                self.env.push((ARGUMENTS.to_owned(), arguments.join(" ")));
-            }
-        }
-        self.statement(function.body, before, depth)?;
-        if std::mem::take(&mut self.has_returned) {
-            self.has_ended = false;
-        }
-        self.env.retain(|set| !is_argument(set));
-        self.env.extend(outer);
-        Some(())
     }
 
     fn command(&mut self, node: Node<'p>, before: After, depth: usize) -> Option<()> {
@@ -278,6 +260,10 @@ impl<'p> ScriptReader<'p, '_> {
             // The reading end of a pipeline, or a command that runs on failure or may fail.
             _ if is_other => {}
             _ => {
+                let own: BTreeSet<&String> = line.env.iter().map(|(name, _)| name).collect();
+                let names = self.env.iter().map(|(name, _)| name);
+                let local = names.filter(|name| !self.exported.contains(*name) && !own.contains(name));
+                line.local = local.cloned().collect();
                 line.env = self.env.iter().cloned().chain(line.env).collect();
                 line.directory.clone_from(&self.directory);
                 line.output.clone_from(&self.output);
@@ -337,66 +323,4 @@ fn is_certain(before: After) -> bool {
 fn assignment(word: &Word) -> Option<(String, String)> {
     let (name, value) = word.marked.split_once('=')?;
     is_name(name).then(|| (name.to_string(), value.to_string()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::for_people;
-    use super::*;
-
-    fn shown(script: &str) -> Option<String> {
-        let lines = lines(script, |words| words[0] == "pytest")?;
-        let shown = lines.iter().map(|line| {
-            let set: Vec<_> = line
-                .env
-                .iter()
-                .filter(|(name, _)| !is_name(name))
-                .map(|(name, value)| format!("{name}={value} "))
-                .filter(|set| !set.ends_with("= "))
-                .collect();
-            set.concat() + &for_people(&line.words)
-        });
-        Some(shown.collect::<Vec<_>>().join("; "))
-    }
-
-    #[test]
-    fn functions_are_followed_where_they_are_called() {
-        for (script, expected) in [
-            (
-                "unit() { pytest tests; }\nlint() {\n  ruff .\n}\nunit",
-                Some("pytest tests"),
-            ),
-            (
-                "function unit {\n  pytest \"$1\" \"$@\"\n}\nunit a b\nmake",
-                Some("1=a 2=b @=a b pytest $1 $@; make"),
-            ),
-            // What a function changes stays changed, unless it runs in a separate shell.
-            ("at() { cd x; }\nat\npytest", Some("pytest")),
-            ("at() ( cd x; pytest )\nat", Some("pytest")),
-            // It returns to its caller; `exit` does not.
-            ("a() { make; return; ruff; }\na\npytest", Some("make; pytest")),
-            ("a() { make; exit; }\na\npytest", Some("make")),
-            // Another one.
-            ("pytest() { make; }\npytest", Some("make")),
-            (
-                "main() { unit \"$@\"; }\nunit() { pytest \"$1\"; }\nmain x",
-                Some("1=x @=x pytest $1"),
-            ),
-            // Only a shell would know.
-            ("unit() { pytest; }\nif a; then unit; fi", None),
-            ("unit() { pytest; }\nmake || unit", None),
-            ("lint() { ruff; }\nif a; then lint; fi\npytest", Some("pytest")),
-        ] {
-            assert_eq!(shown(script).as_deref(), expected, "{script}");
-        }
-    }
-
-    /// A short script would run for ever.
-    #[test]
-    fn functions_that_call_themselves_are_bounded() {
-        assert_eq!(lines("a() { a; a; }\na", |_| false), None);
-        let doubled: String = (0..15).map(|n| format!("f{}() {{ f{n}; f{n}; }}\n", n + 1)).collect();
-        let found = lines(&format!("f0() {{ make; }}\n{doubled}f15"), |_| false).unwrap();
-        assert!(found.len() <= MAX_COMMANDS + 1, "{}", found.len());
-    }
 }

@@ -101,7 +101,8 @@ impl Word {
                 };
                 self.variable(raw, name, quoted);
             }
-            "ansi_c_string" | "translated_string" | "array" | "brace_expression" | "subscript" => {
+            "array" => self.array(parsed, node)?,
+            "ansi_c_string" | "translated_string" | "brace_expression" | "subscript" => {
                 self.variable(raw, "", quoted);
             }
             "extglob_pattern" | "regex" => {
@@ -113,7 +114,7 @@ impl Word {
             // Tokens, such as `=` and `"`.
             _ if !node.is_named() => match raw {
                 "\"" => {}
-                "+=" => self.variable(raw, "", quoted),
+                "+=" => self.add_to(),
                 _ => self.push(raw),
             },
             _ => return None,
@@ -133,10 +134,42 @@ impl Word {
         Some(())
     }
 
+    /// The words of an array, separated by spaces; unknown if one of them is not that plain.
+    fn array(&mut self, parsed: &Parsed<'_>, node: Node<'_>) -> Option<()> {
+        let words = children(node)
+            .into_iter()
+            .filter(|child| child.is_named() && child.kind() != "comment");
+        let words: Vec<Self> = words.map(|word| Self::of(parsed, word)).collect::<Option<_>>()?;
+        let is_plain = |word: &Self| !word.plain.is_empty() && !word.plain.contains(char::is_whitespace);
+        if !words.iter().all(is_plain) || words.iter().any(|word| word.has_pattern) {
+            self.variable(parsed.raw(node), "", false);
+            return Some(());
+        }
+        self.plain.push_str(parsed.raw(node));
+        for word in words {
+            if self.marked.ends_with(|c| c != '=') {
+                self.marked.push(' ');
+            }
+            self.marked.push_str(&word.marked);
+        }
+        Some(())
+    }
+
+    /// `A+=b` as if it were `A=${A}b`.
+    fn add_to(&mut self) {
+        let name = std::mem::take(&mut self.plain);
+        self.marked.push('=');
+        self.variable(&name, &format!("{name}{DEFAULT}"), true);
+        self.plain = format!("{name}+=");
+    }
+
     fn variable(&mut self, raw: &str, name: &str, quoted: bool) {
         self.is_for_shell = true;
         self.plain.push_str(raw);
         self.marked.push(VARIABLE);
+        // All words of an array are several words, even in quotes.
+        let array = name.strip_suffix("[@]").or_else(|| name.strip_suffix("[*]"));
+        let (name, quoted) = array.map_or((name, quoted), |name| (name, false));
         // `$?` and the like are not environment variables.
         let is_plain = |text: &str| text == ARGUMENTS || text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let (own, default) = name.split_once(DEFAULT).unwrap_or((name, ""));

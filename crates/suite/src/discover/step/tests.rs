@@ -64,7 +64,8 @@ fn check(script: &str, expected: Option<(&str, Framework)>) {
 fn groups_and_paths_of_the_checkout_are_followed() {
     use Framework::Pytest;
     check("(cd py && pytest -x)\npytest", Some(("cd py && pytest -x", Pytest)));
-    check("(cd py; exit)\n{ A=b; pytest; }", Some(("A=b pytest", Pytest)));
+    check("(cd py; exit)\n{ A=b; pytest; }", Some(("pytest", Pytest)));
+    check("(cd py; exit)\n{ export A=b; pytest; }", Some(("A=b pytest", Pytest)));
     check("true || (cd py && pytest)", None);
     check(
         "git diff --quiet && { echo same; exit 0; }\npytest",
@@ -155,7 +156,18 @@ fn the_line_with_the_tests_is_found() {
         "[ \"$RUST\" = 1.32 ] && export A=b\n[[ -n $X ]] && C=d\npytest",
         Some(("pytest", Pytest)),
     );
-    check("A=\npytest $A -q ''", Some(("A= pytest -q ''", Pytest)));
+    check("A=\npytest $A -q ''", Some(("pytest -q ''", Pytest)));
+    // Only what is exported reaches the tests.
+    check(
+        "A=1\nB=2\nexport A C=3\ndeclare -x D=4\nE=6 pytest",
+        Some(("A=1 C=3 D=4 E=6 pytest", Pytest)),
+    );
+    check(
+        "ARGS=(-q -n $LEVEL)\nARGS+=(-x)\nX=a\nX+=b\npytest \"${ARGS[@]}\" $X",
+        Some(("pytest -q -n 2 -x ab", Pytest)),
+    );
+    check("ARGS=(-k 'a b')\npytest \"${ARGS[@]}\"", None);
+    check("ARGS=(tests/*)\npytest \"${ARGS[@]}\"", None);
     check("[ -d py ] && pytest -q", Some(("pytest -q", Pytest)));
     check("poetry run pytest", Some(("pytest", Pytest)));
     check("uv run --frozen --extra test -- pytest", Some(("pytest", Pytest)));
