@@ -69,9 +69,10 @@ impl BuildCommand {
                 vec!["npm".into(), "run".into(), (*script).into()]
             }
             [manager, rest @ ..] if MANAGERS.contains(manager) && has_target(rest) => words.to_vec(),
-            ["lerna" | "nx" | "turbo" | "make" | "gmake" | "just" | "task", rest @ ..] if has_target(rest) => {
-                words.to_vec()
-            }
+            [
+                "lerna" | "nx" | "turbo" | "make" | "gmake" | "just" | "mise" | "task",
+                rest @ ..,
+            ] if has_target(rest) => words.to_vec(),
             ["npx", "lerna" | "nx" | "turbo", rest @ ..] if has_target(rest) => words.to_vec(),
             ["npx", "tsc", rest @ ..] | ["tsc", rest @ ..] if !rest.contains(&"--noEmit") => words.to_vec(),
             [python, "setup.py", "build_ext", ..] if python.starts_with("python") => words.to_vec(),

@@ -1,8 +1,10 @@
 //! Lists the shell commands of a make target, a just recipe, an environment of tox, or a script in the repository.
 //!
-//! Lines with functions of make or expressions of just are left out: their values would have to be computed.
+//! Lines with functions of make are left out: their values would have to be computed.
 
 mod conditions;
+mod justfile;
+mod mise;
 mod script_file;
 mod taskfile;
 
@@ -42,12 +44,16 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String], env: &BTreeMap<Str
             let text = read(&others::MAKEFILES)?;
             let text = without_branches(&with_included(place, &text).replace("\\\n", " "));
             let (targets, given) = targets(rest)?;
-            Some(of_targets(&text, &targets, Runner::Make(&Given { given, env })))
+            Some(of_targets(&text, &targets, &Given { given, env }))
         }
         "just" => {
             let text = read(&["justfile", "Justfile", ".justfile"])?;
-            let (targets, _) = targets(rest).filter(|(_, given)| given.is_empty())?;
-            Some(of_targets(&text, &targets, Runner::Just))
+            justfile::scripts(&text, rest, env)
+        }
+        "mise" => {
+            let text = read(&mise::FILES)?;
+            let file = |path: &str| place.text(path).filter(|text| text.len() <= MAX_FILE);
+            Some(vec![mise::script(&text, rest, &file)?])
         }
         "task" => Some(vec![taskfile::script(&read(&others::TASKFILES)?, rest)?]),
         "tox" => Some(python::tox::call(place, rest, env)?.scripts),
@@ -86,12 +92,6 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String], env: &BTreeMap<Str
         }
         _ => None,
     }
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Runner<'a> {
-    Make(&'a Given<'a>),
-    Just,
 }
 
 /// The variables that make does not read in its file.
@@ -139,9 +139,9 @@ struct Read<'t> {
     first: Option<&'t str>,
 }
 
-fn of_targets(text: &str, wanted: &[&str], runner: Runner<'_>) -> Vec<String> {
+fn of_targets(text: &str, wanted: &[&str], given: &Given<'_>) -> Vec<String> {
     let text = text.replace("\\\n", " ");
-    let read = Read::of(&text, runner);
+    let read = Read::of(&text, given);
     let wanted: Vec<&str> = match wanted {
         [] => read.first.into_iter().collect(),
         wanted => wanted.to_vec(),
@@ -152,17 +152,17 @@ fn of_targets(text: &str, wanted: &[&str], runner: Runner<'_>) -> Vec<String> {
     }
     let lines = order.into_iter().flat_map(|rule| &rule.lines);
     lines
-        .filter_map(|line| plain(line, &read, runner))
+        .filter_map(|line| plain(line, &read, given))
         .take(MAX_LINES)
         .collect()
 }
 
 impl<'t> Read<'t> {
-    fn of(text: &'t str, runner: Runner<'_>) -> Self {
+    fn of(text: &'t str, given: &Given<'_>) -> Self {
         let mut read = Self::default();
         let mut current: Vec<&str> = Vec::new();
         for line in text.lines() {
-            if line.starts_with('\t') || (matches!(runner, Runner::Just) && line.starts_with(' ')) {
+            if line.starts_with('\t') {
                 for name in &current {
                     let lines = &mut read.rules.entry(name).or_default().lines;
                     lines.extend(Some(line.trim()).filter(|_| lines.len() < MAX_LINES));
@@ -173,12 +173,9 @@ impl<'t> Read<'t> {
             if line.is_empty() || line.starts_with(['#', ' ', '[']) {
                 continue;
             }
-            let line = match runner {
-                Runner::Make(_) => read.without_keywords(line),
-                Runner::Just => line,
-            };
-            current = match (read.assign(line, runner), line.split_once(':')) {
-                (false, Some((names, rest))) if !rest.starts_with('=') => read.rule(names, rest, runner),
+            let line = read.without_keywords(line);
+            current = match (read.assign(line, given), line.split_once(':')) {
+                (false, Some((names, rest))) if !rest.starts_with('=') => read.rule(names, rest),
                 _ => Vec::new(),
             };
         }
@@ -215,7 +212,7 @@ impl<'t> Read<'t> {
     }
 
     /// Records a variable if the line assigns one.
-    fn assign(&mut self, line: &'t str, runner: Runner<'_>) -> bool {
+    fn assign(&mut self, line: &'t str, given: &Given<'_>) -> bool {
         let Some((name, value)) = line.split_once('=') else {
             return false;
         };
@@ -225,14 +222,10 @@ impl<'t> Read<'t> {
         if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-')) {
             return false;
         }
-        let value = match runner {
-            Runner::Make(_) => Some(value).filter(|_| !matches!(sign, Some('+' | '!'))),
-            Runner::Just => unquoted(value),
-        };
+        let value = Some(value).filter(|_| !matches!(sign, Some('+' | '!')));
         match value.filter(|_| self.variables.len() < MAX_VARIABLES) {
             Some(value) if sign == Some('?') => {
-                let is_set = |given: &Given<'_>| given.env.contains_key(name);
-                if !matches!(runner, Runner::Make(given) if is_set(given)) {
+                if !given.env.contains_key(name) {
                     self.variables.entry(name).or_insert(value);
                 }
             }
@@ -249,13 +242,8 @@ impl<'t> Read<'t> {
     }
 
     /// Adds rules for the lines that follow, and returns their names.
-    fn rule(&mut self, names: &'t str, rest: &'t str, runner: Runner<'_>) -> Vec<&'t str> {
+    fn rule(&mut self, names: &'t str, rest: &'t str) -> Vec<&'t str> {
         let mut names: Vec<&str> = names.split_whitespace().take(MAX_NAMES).collect();
-        if matches!(runner, Runner::Just) {
-            // The name of a recipe is followed by its parameters.
-            names.truncate(1);
-            names.iter_mut().for_each(|name| *name = name.trim_start_matches('@'));
-        }
         let is_one = |name: &&&str| !name.starts_with('.') && !name.contains('%');
         self.first = self.first.or_else(|| names.iter().find(is_one).copied());
         names.sort_unstable();
@@ -286,21 +274,11 @@ impl<'t> Read<'t> {
     }
 }
 
-/// A value without its quotes, if the whole value is quoted.
-fn unquoted(value: &str) -> Option<&str> {
-    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-    let inside = value.get(1..)?.strip_suffix(quote)?;
-    (!inside.contains([quote, '\\'])).then_some(inside)
-}
-
 /// A line as its shell receives it. `None` if it would have to be computed.
-fn plain(line: &str, read: &Read<'_>, runner: Runner<'_>) -> Option<String> {
+fn plain(line: &str, read: &Read<'_>, given: &Given<'_>) -> Option<String> {
     let line = line.trim_start_matches(['@', '-', '+', ' ']);
     let mut left = MAX_REPLACED;
-    let filled = match runner {
-        Runner::Make(given) => of_make(line, (read, given), &mut left)?,
-        Runner::Just => of_just(line, &read.variables)?,
-    };
+    let filled = of_make(line, (read, given), &mut left)?;
     (!filled.starts_with('#') && filled.len() <= MAX_LINE).then_some(filled)
 }
 
@@ -368,23 +346,6 @@ fn is_unset(name: &str) -> bool {
         "SHELL",
     ];
     is_taken(name) && !OWN.contains(&name)
-}
-
-/// Replaces `{{name}}`.
-fn of_just(text: &str, variables: &BTreeMap<&str, &str>) -> Option<String> {
-    let mut filled = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{{") {
-        let (name, after) = after.split_once("}}")?;
-        filled.push_str(before);
-        filled.push_str(variables.get(name.trim())?);
-        if filled.len() > MAX_LINE {
-            return None;
-        }
-        rest = after;
-    }
-    filled.push_str(rest);
-    Some(filled)
 }
 
 #[cfg(test)]

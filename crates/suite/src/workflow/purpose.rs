@@ -1,7 +1,7 @@
 //! What a workflow or a job is for, by its name.
 
 /// Words in the names of workflows and jobs that do something other than testing a change of the code.
-const NO_TESTS: [&str; 14] = [
+const NO_TESTS: [&str; 15] = [
     "release",
     "publish",
     "deploy",
@@ -13,6 +13,7 @@ const NO_TESTS: [&str; 14] = [
     "benchmarks",
     "fuzz",
     "fuzzing",
+    "cifuzz",
     "codeql",
     "scorecard",
     "downstream",
@@ -49,7 +50,7 @@ const OTHER_TESTS: [&str; 27] = [
 ];
 
 /// Words in the names of workflows and jobs that test in an unusual way. They count where nothing else tests.
-const UNUSUAL: [&str; 11] = [
+const UNUSUAL: [&str; 14] = [
     "nightly",
     "regression",
     "msrv",
@@ -60,6 +61,9 @@ const UNUSUAL: [&str; 11] = [
     "beta",
     "coverage",
     "package",
+    "install",
+    "installed",
+    "installation",
     "dev",
 ];
 /// What a workflow for changes may do after its tests.

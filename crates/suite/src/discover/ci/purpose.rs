@@ -46,15 +46,26 @@ pub(super) fn is_partial(command: &TestCommand) -> bool {
             };
             names_paths || has(&["--filter", "--group", "--testsuite", "install"])
         }
-        Ecosystem::Java => {
-            // Goals of Maven's plugins have colons, too.
-            let is_lifecycle = |word: &str| matches!(word, "test" | "package" | "verify" | "install");
-            has(&["-x", "-pl", "--projects", "--tests", "-Dtest", "-Dit.test"])
-                || plain().any(|word| word.contains(':')) && !(is_maven(command) && plain().any(is_lifecycle))
-        }
+        Ecosystem::Java => has(&["-x", "--tests", "-Dtest", "-Dit.test"]) || names_modules(command),
         Ecosystem::JavaScript => plain().any(|word| word.contains('.') || is_deep(word)),
         _ => has(&["--filter", "--group", "install"]),
     }
+}
+
+/// Whether a command of Maven or Gradle names modules to test. Modules that are left out, as in `-pl '!it'`, are none.
+pub(super) fn names_modules(command: &TestCommand) -> bool {
+    let words = || command.argv.iter().skip(1).map(String::as_str);
+    let is_list = |word: &str| matches!(word, "-pl" | "--projects");
+    let apart = words().zip(words().skip(1)).filter(|(option, _)| is_list(option));
+    let joined = words().filter_map(|word| word.split_once('=').filter(|(option, _)| is_list(option)));
+    let mut lists = apart.chain(joined).map(|(_, list)| list);
+    if lists.any(|list| list.split(',').any(|module| !module.starts_with(['!', '-']))) {
+        return true;
+    }
+    // Goals of Maven's plugins have colons, too.
+    let mut plain = words().filter(|word| !word.starts_with('-'));
+    let is_lifecycle = |word: &str| matches!(word, "test" | "package" | "verify" | "install");
+    words().any(|word| word.contains(':') && !word.starts_with('-')) && !(is_maven(command) && plain.any(is_lifecycle))
 }
 
 /// The words of a command of Python that are neither options nor runners.

@@ -28,7 +28,10 @@ fn check(scripts: &[&str], expected: &[&str]) {
              \"loop\": [\"@loop\", \"@loop\"]}}",
         ),
         ("again.sh", "./again.sh test\n./again.sh test\n"),
-        ("ci/run_tests.sh", "for f in $FEATURES; do cargo test --features $f; done\n"),
+        (
+            "ci/run_tests.sh",
+            "for f in $FEATURES; do cargo test --features $f; done\n",
+        ),
         (
             "ci/run_lint_tests.sh",
             "for f in $FEATURES; do cargo test --features $f; done\n",

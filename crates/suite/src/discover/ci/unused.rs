@@ -37,9 +37,9 @@ impl StepCommands<'_> {
     /// Names the lines with other tools and scripts that do not run. Those of task runners may run the same tests as the
     /// commands of the files.
     pub(in crate::discover) fn name_others(&self, all: &mut [TestCommand]) {
-        const RUNNERS: [&str; 14] = [
-            "bun", "composer", "dotnet", "gmake", "hatch", "just", "make", "nox", "npm", "pnpm", "rake", "task", "tox",
-            "yarn",
+        const RUNNERS: [&str; 15] = [
+            "bun", "composer", "dotnet", "gmake", "hatch", "just", "make", "mise", "nox", "npm", "pnpm", "rake",
+            "task", "tox", "yarn",
         ];
         let mut named = BTreeSet::new();
         for other in &self.other {

@@ -1,0 +1,416 @@
+//! Reads the recipes of just, and never executes them: <https://just.systems/man/en/>
+
+mod tokens;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::tokens::{Evaluator, Token, Values, tokens};
+use crate::shell::is_name;
+
+/// Maximum number of recipes of a file, of variables and of parameters of a recipe.
+const MAX_RECIPES: usize = 1_000;
+const MAX_VARIABLES: usize = 200;
+const MAX_PARAMETERS: usize = 20;
+/// Maximum number of recipes that are followed from one, of lines that are returned, and length of one.
+const MAX_FOLLOWED: usize = 50;
+const MAX_LINES: usize = 200;
+const MAX_LINE: usize = 10_000;
+/// Maximum depth of an expression in a list of arguments.
+const MAX_DEPTH: usize = 20;
+/// Attributes of recipes for other machines.
+const OTHER_SYSTEMS: [&str; 4] = ["windows", "macos", "openbsd", "android"];
+
+/// The scripts that `just ARGUMENTS` passes to shells. `None` if it has options, or names something else.
+pub(super) fn scripts(text: &str, arguments: &[String], env: &BTreeMap<String, String>) -> Option<Vec<String>> {
+    let mut file = Justfile::of(text, env);
+    let mut words = arguments.iter().map(String::as_str).peekable();
+    while let Some((name, value)) = words.peek().and_then(|word| word.split_once('=')) {
+        file.values.insert(name, Some(value.to_owned()));
+        words.next();
+    }
+    let mut run = Run {
+        file: &file,
+        env,
+        done: BTreeSet::new(),
+        scripts: Vec::new(),
+    };
+    if words.peek().is_none() {
+        run.recipe(file.first?, Vec::new(), MAX_FOLLOWED);
+    }
+    while let Some(name) = words.next() {
+        if name.starts_with('-') {
+            return None;
+        }
+        let Some(recipe) = file.recipes.get(name) else {
+            break;
+        };
+        let takes = match recipe.parameters.last().is_some_and(|last| last.is_variadic) {
+            true => usize::MAX,
+            false => recipe.parameters.len(),
+        };
+        let given: Vec<String> = words.by_ref().take(takes).map(String::from).collect();
+        run.recipe(name, given, MAX_FOLLOWED);
+    }
+    run.scripts.truncate(MAX_LINES);
+    Some(run.scripts)
+}
+
+#[derive(Debug, Default)]
+struct Justfile<'t> {
+    recipes: BTreeMap<&'t str, Recipe<'t>>,
+    values: Values<'t>,
+    /// The names of the variables that programs get.
+    exported: Vec<&'t str>,
+    /// The recipe that runs if none is named.
+    first: Option<&'t str>,
+}
+
+#[derive(Debug, Default)]
+struct Recipe<'t> {
+    parameters: Vec<Parameter<'t>>,
+    /// The tokens of the recipes that it needs, those after `&&` included.
+    needs: Vec<Token<'t>>,
+    lines: Vec<&'t str>,
+}
+
+#[derive(Debug)]
+struct Parameter<'t> {
+    name: &'t str,
+    default: Option<String>,
+    is_variadic: bool,
+}
+
+impl<'t> Justfile<'t> {
+    fn of(text: &'t str, env: &BTreeMap<String, String>) -> Self {
+        let mut file = Self::default();
+        let mut current: Option<&str> = None;
+        // The systems that the attributes before a recipe name.
+        let (mut is_for_others, mut is_for_this) = (false, false);
+        for line in text.lines() {
+            if line.starts_with([' ', '\t']) {
+                let recipe = current.and_then(|name| file.recipes.get_mut(name));
+                if let Some(recipe) = recipe.filter(|recipe| recipe.lines.len() < MAX_LINES) {
+                    recipe.lines.push(line);
+                }
+                continue;
+            }
+            let tokens = tokens(line);
+            match tokens.as_slice() {
+                [] => {}
+                [Token::Sign('['), Token::Name(attribute), ..] => {
+                    is_for_others |= OTHER_SYSTEMS.contains(attribute);
+                    is_for_this |= matches!(*attribute, "linux" | "unix");
+                }
+                [Token::Name("export"), rest @ ..] | rest @ [_, Token::Sign('='), ..] => {
+                    current = None;
+                    if let [Token::Name(name), Token::Sign('='), value @ ..] = rest {
+                        file.assign(name, value, env);
+                        file.exported.extend(Some(*name).filter(|_| rest.len() < tokens.len()));
+                    }
+                }
+                [Token::Name("set" | "alias" | "import" | "mod"), ..] => current = None,
+                _ => {
+                    let found = file.recipe(&tokens, env);
+                    current = found.as_ref().map(|(name, _)| *name);
+                    let fits = (!is_for_others || is_for_this) && file.recipes.len() < MAX_RECIPES;
+                    (is_for_others, is_for_this) = (false, false);
+                    if let Some((name, recipe)) = found.filter(|_| fits) {
+                        file.first = file.first.or(Some(name));
+                        file.recipes.insert(name, recipe);
+                    } else {
+                        current = None;
+                    }
+                }
+            }
+        }
+        file
+    }
+
+    fn assign(&mut self, name: &'t str, tokens: &[Token<'t>], env: &BTreeMap<String, String>) {
+        let value = Evaluator {
+            tokens,
+            values: &self.values,
+            env,
+        };
+        let value = value.all();
+        if self.values.len() < MAX_VARIABLES {
+            self.values.insert(name, value);
+        }
+    }
+
+    /// The recipe that a line begins.
+    fn recipe(&self, tokens: &[Token<'t>], env: &BTreeMap<String, String>) -> Option<(&'t str, Recipe<'t>)> {
+        let mut rest = Evaluator {
+            tokens,
+            values: &self.values,
+            env,
+        };
+        rest.takes('@');
+        let Token::Name(name) = rest.next()? else {
+            return None;
+        };
+        let mut parameters = Vec::new();
+        while !rest.takes(':') {
+            let is_variadic = rest.takes('*') || rest.takes('+');
+            rest.takes('$');
+            let Token::Name(name) = rest.next()? else {
+                return None;
+            };
+            let has_default = rest.takes('=');
+            let default = if has_default { rest.value(MAX_DEPTH) } else { None };
+            // All words, or none.
+            let default = default.or_else(|| is_variadic.then(String::new));
+            parameters.push(Parameter {
+                name,
+                default,
+                is_variadic,
+            });
+            if parameters.len() > MAX_PARAMETERS {
+                return None;
+            }
+        }
+        let recipe = Recipe {
+            parameters,
+            needs: rest.tokens.to_vec(),
+            lines: Vec::new(),
+        };
+        Some((name, recipe))
+    }
+}
+
+/// The recipes that have run, and what they pass to shells.
+struct Run<'r, 't> {
+    file: &'r Justfile<'t>,
+    env: &'r BTreeMap<String, String>,
+    /// Each runs once with the same arguments.
+    done: BTreeSet<(&'t str, Vec<String>)>,
+    scripts: Vec<String>,
+}
+
+impl<'t> Run<'_, 't> {
+    /// Runs a recipe between those that it needs.
+    fn recipe(&mut self, name: &str, given: Vec<String>, depth: usize) {
+        let file = self.file;
+        let known = file
+            .recipes
+            .get_key_value(name)
+            .filter(|_| self.done.len() < MAX_FOLLOWED);
+        let (Some((name, recipe)), Some(depth)) = (known, depth.checked_sub(1)) else {
+            return;
+        };
+        if !self.done.insert((name, given.clone())) {
+            return;
+        }
+        let mut values = file.values.clone();
+        for (at, parameter) in recipe.parameters.iter().enumerate() {
+            let value = match parameter.is_variadic {
+                true => given
+                    .get(at..)
+                    .filter(|rest| !rest.is_empty())
+                    .map(|rest| rest.join(" ")),
+                false => given.get(at).cloned(),
+            };
+            values.insert(parameter.name, value.or_else(|| parameter.default.clone()));
+        }
+        let halves: Vec<&[Token<'t>]> = recipe.needs.splitn(2, |token| *token == Token::Sign('&')).collect();
+        self.needed(halves.first().copied().unwrap_or_default(), &values, depth);
+        let exports: String = file
+            .exported
+            .iter()
+            .filter_map(|name| exported(name, &values))
+            .collect();
+        // With `#!`, a recipe is one script.
+        let first = recipe.lines.first().map_or("", |line| line.trim());
+        if let Some(program) = first.strip_prefix("#!") {
+            let all: Option<Vec<String>> = recipe.lines.iter().map(|line| self.filled(line, &values)).collect();
+            let all = all.filter(|_| program.trim_end().ends_with("sh"));
+            self.scripts.extend(all.map(|lines| exports + &lines.join("\n")));
+        } else {
+            let lines = continued(&recipe.lines);
+            let lines = lines.iter().map(|line| line.trim_start_matches(['@', '-', ' ']));
+            let lines = lines.filter(|line| !line.starts_with('#'));
+            let lines: Vec<String> = lines.filter_map(|line| self.filled(line, &values)).collect();
+            self.scripts
+                .extend(lines.into_iter().map(|line| exports.clone() + &line));
+        }
+        self.needed(halves.get(1).copied().unwrap_or_default(), &values, depth);
+    }
+
+    /// Runs the recipes in a list, such as `a (b "x" y)`.
+    fn needed(&mut self, tokens: &[Token<'t>], values: &Values<'t>, depth: usize) {
+        let env = self.env;
+        let mut rest = Evaluator { tokens, values, env };
+        while let Some(token) = rest.next() {
+            match token {
+                Token::Name(name) => self.recipe(name, Vec::new(), depth),
+                Token::Sign('(') => {
+                    let Some(Token::Name(name)) = rest.next() else {
+                        return;
+                    };
+                    let mut arguments = Vec::new();
+                    while !rest.takes(')') {
+                        let Some(value) = rest.value(MAX_DEPTH) else {
+                            return;
+                        };
+                        arguments.push(value);
+                    }
+                    self.recipe(name, arguments, depth);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A line with its expressions replaced. `None` if one of them would have to be computed.
+    fn filled(&self, line: &str, values: &Values<'t>) -> Option<String> {
+        let (mut whole, mut rest) = (String::new(), line.trim());
+        while let Some((before, after)) = rest.split_once("{{") {
+            whole.push_str(before);
+            // Braces that are doubled twice are braces.
+            if let Some(after) = after.strip_prefix("{{") {
+                whole.push_str("{{");
+                rest = after;
+                continue;
+            }
+            let (inner, after) = after.split_once("}}")?;
+            let inner = tokens(inner);
+            let value = Evaluator {
+                tokens: &inner,
+                values,
+                env: self.env,
+            };
+            whole.push_str(&value.all()?);
+            if whole.len() > MAX_LINE {
+                return None;
+            }
+            rest = after;
+        }
+        whole.push_str(rest);
+        (whole.len() <= MAX_LINE).then_some(whole)
+    }
+}
+
+/// A line that sets a variable for programs.
+fn exported(name: &str, values: &Values<'_>) -> Option<String> {
+    let value = values.get(name)?.as_ref().filter(|_| is_name(name))?;
+    Some(format!("export {name}={}\n", shlex::try_quote(value).ok()?))
+}
+
+/// Lines, with those joined that end with a backslash.
+fn continued(lines: &[&str]) -> Vec<String> {
+    let mut joined: Vec<String> = Vec::new();
+    for line in lines.iter().map(|line| line.trim()) {
+        match joined
+            .last_mut()
+            .and_then(|last| last.strip_suffix('\\').map(str::to_owned))
+        {
+            Some(start) => {
+                joined.pop();
+                joined.push(format!("{start}{line}"));
+            }
+            None => joined.push(line.to_owned()),
+        }
+    }
+    joined.retain(|line| !line.is_empty());
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r##"
+set shell := ["bash", "-c"]
+export LEVEL := "2"
+tool := 'cargo' # what builds
+flags := tool + " --all" / env("KIND", "x")
+files := `ls`
+alias t := test
+
+[group('checks')]
+@lint what=".": style && (other "a b" tool)
+    {{ tool }} clippy {{what}}
+    ruff {{files}}
+
+[windows]
+test kind="all":
+    cmd {{kind}}
+
+[linux]
+test kind="unit" *more: (lint "src")
+    # runs them
+    -cargo test \
+        --{{kind}} {{more}} \
+        -q
+    echo '{{{{x}}'
+
+style:
+    fmt
+other one two:
+    say {{one}} {{quote(one)}} {{two}}
+script name:
+    #!/usr/bin/env bash
+    set -e
+    pytest {{name}}
+python:
+    #!/usr/bin/env python3
+    import os
+a: b
+    cargo a
+b: a
+    cargo b
+flags:
+    cargo {{flags}}
+"##;
+
+    fn run(line: &str) -> Option<String> {
+        let words: Vec<String> = line.split_whitespace().map(String::from).collect();
+        let env = BTreeMap::from([("KIND".to_owned(), "y".to_owned())]);
+        let scripts = scripts(FILE, &words, &env)?;
+        Some(scripts.join("; ").replace("export LEVEL=2\n", ""))
+    }
+
+    #[test]
+    fn a_recipe_is_its_lines_between_those_that_it_needs() {
+        for (line, expected) in [
+            ("lint", "fmt; cargo clippy .; say a b 'a b' cargo"),
+            ("", "fmt; cargo clippy .; say a b 'a b' cargo"),
+            (
+                "test",
+                "fmt; cargo clippy src; say a b 'a b' cargo; cargo test --unit  -q; echo '{{x}}'",
+            ),
+            ("style other a b", "fmt; say a a b"),
+            ("tool=x lint", "fmt; x clippy .; say a b 'a b' x"),
+            ("script tests", "#!/usr/bin/env bash\nset -e\npytest tests"),
+            ("a", "cargo b; cargo a"),
+            ("flags", "cargo cargo --all/y"),
+            ("python", ""),
+            // A value is missing.
+            ("script", ""),
+            ("none", ""),
+        ] {
+            assert_eq!(run(line).as_deref(), Some(expected), "{line}");
+        }
+        let all = run("test doc --a --b").unwrap();
+        assert!(all.contains("cargo test --doc --a --b -q"), "{all}");
+        assert_eq!(run("--list"), None);
+    }
+
+    #[test]
+    fn a_hostile_file_is_bounded() {
+        let many: String = (0..5_000).map(|n| format!("t{n}: t{} t0\n    echo\n", n + 1)).collect();
+        let found = scripts(&many, &["t0".into()], &BTreeMap::new()).unwrap();
+        assert!(found.len() <= MAX_FOLLOWED);
+        let grown: String = (0..100).map(|n| format!("a{} := a{n} + a{n}\n", n + 1)).collect();
+        let text = format!("a0 := 'x'\n{grown}t:\n    echo {{{{a100}}}}\n");
+        assert_eq!(scripts(&text, &[], &BTreeMap::new()), Some(Vec::new()));
+        for hostile in ["(", "a := (", "a := '''", "a \"b", "a: (((", "a *:", "a := \"\\"] {
+            let text = format!(
+                "{}\nt:\n    echo {{{{{}}}}}\n",
+                hostile.repeat(10_000),
+                "(".repeat(10_000)
+            );
+            assert!(scripts(&text, &["t".into()], &BTreeMap::new()).is_some());
+        }
+    }
+}
