@@ -158,6 +158,7 @@ fn merged((first, mut of_ci): (Vec<TestCommand>, Vec<TestCommand>), places: &[Di
             is_script || ci::is_alike(of_ci, command)
         };
         found.retain(|command| !here.iter().chain(&all).any(|of_ci| is_known(of_ci, command)));
+        found.retain(|command| !is_tested_below(place, command, of_ci.iter().chain(&all)));
         all.extend(here);
         all.extend(found);
     }
@@ -231,6 +232,19 @@ fn is_tested_from_above(place: &Directory<'_>, of_ci: &[TestCommand], near: &[Re
         scripts.any(|command| command.directory == *owner)
     };
     !near.iter().any(is_inside) && workspaces::owner(place.checkout, directory).is_some_and(|owner| is_for(&owner))
+}
+
+/// Whether a command is the script of a project for all of its workspaces, of which CI tests some by their names.
+fn is_tested_below<'c>(
+    place: &Directory<'_>,
+    command: &TestCommand,
+    mut of_ci: impl Iterator<Item = &'c TestCommand>,
+) -> bool {
+    let is_workspace = |other: &TestCommand| {
+        let directory = other.directory.as_ref().filter(|_| selection::is_javascript(other));
+        directory.and_then(|directory| workspaces::owner(place.checkout, directory)) == Some(place.directory.clone())
+    };
+    command.framework == Framework::Other && selection::is_javascript(command) && of_ci.any(is_workspace)
 }
 
 /// Deeper modules, such as those of Go and Java, but not those in test data.

@@ -159,11 +159,14 @@ fn own_tests<'a>(place: &'a Directory<'_>) -> Vec<&'a str> {
     place.files().filter(|path| is_test(path)).filter(is_own).collect()
 }
 
-/// Whether all tests of a project are below one of its directories, so that a command there runs them all. Not where its
+/// Whether all tests of a project are below some of its directories, so that commands there run them all. Not where its
 /// settings say which files are tests.
-pub(super) fn has_tests_only_in(place: &Directory<'_>, directory: &str) -> bool {
+pub(super) fn has_tests_only_in(place: &Directory<'_>, directories: &[&str]) -> bool {
     let tests = own_tests(place);
-    let is_below = |path: &&str| path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
+    let is_below = |path: &&str| {
+        let rest = |directory: &&str| path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
+        directories.iter().any(rest)
+    };
     let names_files = |file: &&str| place.text(file).is_some_and(|text| text.contains("python_files"));
     !tests.is_empty() && tests.iter().all(is_below) && !SETTINGS.iter().any(names_files)
 }

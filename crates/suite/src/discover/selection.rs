@@ -56,7 +56,8 @@ pub fn select<'a>(
 ) -> Selection {
     let mut distinct: Vec<TestCommand> = Vec::new();
     for command in commands.into_iter().filter(|command| has_tests(checkout, command)) {
-        if !distinct.iter().any(|other| covers(checkout, other, &command)) {
+        let is_covered = distinct.iter().any(|other| covers(checkout, other, &command));
+        if !is_covered && !is_covered_by_all(checkout, &distinct, &command) {
             distinct.push(command);
         }
     }
@@ -173,7 +174,6 @@ fn is_below(path: &str, directory: Option<&RepoPath>) -> bool {
 fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool {
     let (of_outer, of_inner) = (ecosystem(outer), ecosystem(inner));
     let is_same_place = outer.directory == inner.directory;
-    let is_of_ci = |command: &TestCommand| matches!(command.source, Source::Ci { .. });
     // What a target calls may be what CI also calls directly.
     let is_target = |command: &TestCommand| {
         matches!(
@@ -199,9 +199,7 @@ fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool
         return true;
     }
     let Some(below) = below(outer, inner) else {
-        let is_chosen = is_of_ci(outer) && !is_of_ci(inner) && of_outer == Ecosystem::Python;
-        let deeper = below(inner, outer).filter(|_| is_chosen);
-        return deeper.is_some_and(|deeper| python::has_tests_only_in(&place_of(checkout, inner), deeper));
+        return false;
     };
     let place = place_of(checkout, outer);
     let names = names_of(checkout, inner);
@@ -217,7 +215,13 @@ fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool
         Ecosystem::JavaScript => with_scripts(&place, outer),
         _ => outer.argv.clone(),
     };
-    let names_it = words.iter().any(|word| is_path(word) || is_name(word));
+    let names_it = |words: &[String]| words.iter().any(|word| is_path(word) || is_name(word));
+    if of_outer == Ecosystem::JavaScript && is_of_ci(outer) && is_of_ci(inner) {
+        // A script that mentions a package, and which CI does not run for it, may do anything with it.
+        let is_for_all = outer.framework == Framework::Other && runs_workspaces(&words);
+        return names_it(&outer.argv) || is_for_all;
+    }
+    let names_it = names_it(&words);
     names_it
         || match of_outer {
             // Separate modules: `./...` stops at them.
@@ -241,6 +245,22 @@ fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool
             Ecosystem::Python => !is_python_project(checkout, inner) || python::searches_all(&place, &outer.argv),
             Ecosystem::Ruby | Ecosystem::Php | Ecosystem::Dotnet | Ecosystem::C | Ecosystem::Any => true,
         }
+}
+
+fn is_of_ci(command: &TestCommand) -> bool {
+    matches!(command.source, Source::Ci { .. })
+}
+
+/// Whether the commands of CI for Python run all tests of one that only the project's files suggest: each those of a
+/// directory below.
+fn is_covered_by_all(checkout: &Checkout, commands: &[TestCommand], inner: &TestCommand) -> bool {
+    let of_ci = commands.iter().filter(|command| is_of_ci(command));
+    let of_python = of_ci.filter(|command| ecosystem(command) == Ecosystem::Python);
+    let deeper: Vec<&str> = of_python.filter_map(|command| below(inner, command)).collect();
+    ecosystem(inner) == Ecosystem::Python
+        && !is_of_ci(inner)
+        && !deeper.is_empty()
+        && python::has_tests_only_in(&place_of(checkout, inner), &deeper)
 }
 
 /// Whether `unittest discover -s` is told to start in this directory.
@@ -278,7 +298,7 @@ fn below<'a>(outer: &TestCommand, inner: &'a TestCommand) -> Option<&'a str> {
     }
 }
 
-/// The words of a command of JavaScript, and of the scripts that it may stand for.
+/// The words of a command of JavaScript, and of the scripts that it may stand for; one of CI says which.
 fn with_scripts(place: &Directory<'_>, command: &TestCommand) -> Vec<String> {
     let manifest = place.text("package.json").filter(|text| text.len() <= MAX_MANIFEST);
     let manifest: Option<serde_json::Value> = manifest.and_then(|text| serde_json::from_str(&text).ok());
@@ -288,7 +308,7 @@ fn with_scripts(place: &Directory<'_>, command: &TestCommand) -> Vec<String> {
     let scripts = scripts
         .into_iter()
         .flatten()
-        .filter(|(name, _)| name.starts_with("test"));
+        .filter(|(name, _)| name.starts_with("test") && (!is_of_ci(command) || command.argv.contains(name)));
     let in_scripts = scripts
         .filter_map(|(_, script)| script.as_str())
         .flat_map(str::split_whitespace);

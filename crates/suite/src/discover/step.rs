@@ -3,6 +3,7 @@
 //! Scripts are read, never run. A line that depends on what only a shell would know (substitutions, unset variables,
 //! branches) yields no command; the manifests are tried next.
 
+mod entered;
 pub(crate) mod tool;
 
 use std::collections::BTreeSet;
@@ -11,6 +12,7 @@ use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
 use greenlight_tree::checkout::Checkout;
 
+use self::entered::{entered, for_each_package};
 use super::python;
 use crate::ci_install::CiInstall;
 use crate::discover::directory::{Directory, is_directory};
@@ -137,6 +139,7 @@ pub(super) fn commands(checkout: &Checkout, step: &CiStep, unset: Unset) -> Opti
     if all.iter().any(|line| runs_tests(line) && !line.may_fail) {
         all.retain(|line| !line.may_fail);
     }
+    let all = all.into_iter().flat_map(|line| for_each_package(checkout, line));
     for line in all {
         // An argument may say what a script of the project does.
         let env = assigned(&with_workspace(&step.env, WORKSPACE, None), &line.env);
@@ -279,6 +282,7 @@ fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand, unset: Unset
         words.drain(..=taken);
     }
     env.retain(|name, _| step.env.contains_key(name) || !line.local.contains(name));
+    let (directory, words) = entered(checkout, directory, words);
     if !directory.as_ref().is_none_or(|path| is_directory(checkout, path)) {
         return None;
     }

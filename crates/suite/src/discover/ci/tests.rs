@@ -317,9 +317,9 @@ fn scripts_of_other_packages_of_a_workspace_are_further_suites() {
         ],
         &[
             "cd web && npx vitest run unit",
-            "cd web && pnpm -F a exec vitest run more",
-            "cd web && pnpm --filter a --filter b run test:all",
-            "cd web && pnpm run --filter b test:all",
+            "cd packages/a && npx vitest run more",
+            "cd packages/a && pnpm run test:all",
+            "cd packages/b && pnpm run test:all",
         ],
     );
 }

@@ -24,7 +24,7 @@ const MAX_LINES: usize = 200;
 /// there is no such task.
 pub(super) fn script(text: &str, arguments: &[String], read: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let ([("run" | "r"), name, rest @ ..] | [name, rest @ ..]) = words.as_slice() else {
+    let (["run" | "r", name, rest @ ..] | [name, rest @ ..]) = words.as_slice() else {
         return None;
     };
     if name.starts_with('-') || !rest.is_empty() && rest.first() != Some(&"--") {

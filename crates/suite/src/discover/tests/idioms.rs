@@ -137,3 +137,59 @@ fn services_that_actions_and_scripts_start_are_known() {
     let found = find_all(&checkout, &TestSettings::default(), &hints(&checkout));
     assert_eq!(found[0].services(), ["ankane/setup-postgres", "docker compose up -d"]);
 }
+
+#[test]
+fn the_modules_that_gradle_and_maven_name_are_what_ci_tests() {
+    let files = [
+        ("gradlew", ""),
+        ("settings.gradle.kts", "include(\":core\", \":cli\", \":it\")\n"),
+        ("build.gradle.kts", ""),
+    ];
+    let modules = "./gradlew :core:test :cli:test -Pfast";
+    check(&format!("steps: [{{run: '{modules}'}}]"), &files, &[modules], &[]);
+    // All tests say more.
+    check(
+        "steps: [{run: './gradlew :core:test'}, {run: ./gradlew check}]",
+        &files,
+        &["./gradlew check"],
+        &[],
+    );
+    let files = [("pom.xml", "<project/>\n")];
+    check(
+        "steps: [{run: mvn test -pl core -am}]",
+        &files,
+        &["mvn test -pl core -am"],
+        &[],
+    );
+    check(
+        "steps: [{run: \"mvn test -pl '!it'\"}]",
+        &files,
+        &["mvn test -pl '!it'"],
+        &[],
+    );
+    check("steps: [{run: mvn test -Dtest=ATest}]", &files, &["mvn -B test"], &[]);
+}
+
+#[test]
+fn the_workspaces_that_ci_names_are_tested_in_their_folders() {
+    let files = [
+        (
+            "package.json",
+            r#"{"workspaces": ["packages/*"], "scripts": {"test": "npm test --workspaces"}}"#,
+        ),
+        (
+            "packages/a/package.json",
+            r#"{"name": "a", "scripts": {"test": "mocha"}}"#,
+        ),
+        (
+            "packages/b/package.json",
+            r#"{"name": "b", "scripts": {"test": "jest --ci"}}"#,
+        ),
+    ];
+    check(
+        "steps: [{run: npm test -w a}, {run: npm run test --workspace=packages/b}]",
+        &files,
+        &["cd packages/a && npx mocha", "cd packages/b && npx jest --ci"],
+        &[],
+    );
+}
