@@ -94,8 +94,8 @@ pub struct CiInstall {
 }
 
 /// Whether a script has a line that installs packages, or configures or builds something.
-pub(crate) fn installs(script: &str) -> bool {
-    let lines = shell::lines(script, |_| false).unwrap_or_default();
+pub(crate) fn installs(script: &str, env: &BTreeMap<String, String>) -> bool {
+    let lines = shell::lines(script, env, |_| false).unwrap_or_default();
     let builds = |words: &[String]| {
         BuildCommand::of(words, None)
             .or_else(|| BuildCommand::of_make(words, None))
@@ -160,7 +160,7 @@ impl CiInstall {
 
     /// Adds what the lines of a script install.
     pub(crate) fn add(&mut self, script: &CiScript, env: &BTreeMap<String, String>) {
-        for line in shell::lines(&script.script, |_| false).unwrap_or_default() {
+        for line in shell::lines(&script.script, env, |_| false).unwrap_or_default() {
             let Some(directory) = line_directory(script.directory.as_ref(), &line.directory, env) else {
                 continue;
             };
@@ -380,7 +380,7 @@ mod tests {
             )
             .is_empty()
         );
-        assert!(!installs("echo pip install x"));
-        assert!(installs("set -e\npip3 install x"));
+        assert!(!installs("echo pip install x", &BTreeMap::new()));
+        assert!(installs("set -e\npip3 install x", &BTreeMap::new()));
     }
 }

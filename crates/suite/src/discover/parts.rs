@@ -78,7 +78,7 @@ fn collect(checkout: &Checkout, part: CommandPart, depth: usize, found: &mut Par
         return;
     }
     if let Some(script) = shell_script(&part.argv) {
-        for line in lines(script).unwrap_or_default() {
+        for line in lines(script, &part.env).unwrap_or_default() {
             let below = of_line(&part, line);
             below.into_iter().for_each(|part| collect(checkout, part, depth, found));
         }

@@ -6,7 +6,7 @@
 mod entered;
 pub(crate) mod tool;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
@@ -67,35 +67,37 @@ const NOT_TAKEN_PREFIXES: [&str; 5] = ["GITHUB_", "RUNNER_", "ACTIONS_", "LD_", 
 const INTERPRETERS: [&str; 8] = ["sh", "bash", "dash", "python", "python3", "perl", "ruby", "node"];
 
 /// Whether a script has a line that runs tests or checks.
-pub(crate) fn runs_tests(script: &str) -> bool {
-    let lines = lines(script);
+pub(crate) fn runs_tests(script: &str, env: &BTreeMap<String, String>) -> bool {
+    let lines = lines(script, env);
     lines.is_some_and(|lines| lines.iter().any(|line| tool::of(&line.words).is_some()))
 }
 
 /// Whether all lines of a script that run tests or checks are checks, such as formatters.
-pub(crate) fn only_checks(script: &str) -> bool {
-    let lines = lines(script).unwrap_or_default();
+pub(crate) fn only_checks(script: &str, env: &BTreeMap<String, String>) -> bool {
+    let lines = lines(script, env).unwrap_or_default();
     let mut of_interest = lines.iter().filter(|line| tool::of(&line.words).is_some());
     of_interest.all(|line| tool::is_check(&line.words))
 }
 
 /// Whether a script says of all its lines with tests that their failure does not count.
-pub(crate) fn tests_may_fail(script: &str) -> bool {
-    let lines = lines(script).unwrap_or_default();
+pub(crate) fn tests_may_fail(script: &str, env: &BTreeMap<String, String>) -> bool {
+    let lines = lines(script, env).unwrap_or_default();
     let mut of_interest = lines.iter().filter(|line| tool::of(&line.words).is_some()).peekable();
     of_interest.peek().is_some() && of_interest.all(|line| line.may_fail)
 }
 
 /// Whether all lines of a script that run tests are `node FILE`, which needs no more than the tree.
-pub(crate) fn runs_plain_programs(script: &str) -> bool {
-    let lines = lines(script).unwrap_or_default();
+pub(crate) fn runs_plain_programs(script: &str, env: &BTreeMap<String, String>) -> bool {
+    let lines = lines(script, env).unwrap_or_default();
     let mut of_interest = lines.iter().filter(|line| tool::of(&line.words).is_some());
     of_interest.all(|line| matches!(line.words.as_slice(), [node, file] if node == "node" && !file.starts_with('-')))
 }
 
 /// The simple commands of a script. `None` if it cannot be followed, or if the tests may run in a branch.
-pub(super) fn lines(script: &str) -> Option<Vec<SimpleCommand>> {
-    shell::lines(&python::tox::without_package(script), |words| tool::of(words).is_some())
+pub(super) fn lines(script: &str, env: &BTreeMap<String, String>) -> Option<Vec<SimpleCommand>> {
+    shell::lines(&python::tox::without_package(script), env, |words| {
+        tool::of(words).is_some()
+    })
 }
 
 /// What a line of a script does.
@@ -133,7 +135,7 @@ pub(super) enum Unset {
 /// be followed.
 pub(super) fn commands(checkout: &Checkout, step: &CiStep, unset: Unset) -> Option<Vec<StepLine>> {
     let mut found = Vec::new();
-    let mut all = lines(&step.script)?;
+    let mut all = lines(&step.script, &step.env)?;
     // What may fail decides nothing, unless there is nothing else.
     let runs_tests = |line: &SimpleCommand| tool::of(&line.words).is_some() && !tool::is_check(&line.words);
     if all.iter().any(|line| runs_tests(line) && !line.may_fail) {

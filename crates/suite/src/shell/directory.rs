@@ -113,7 +113,7 @@ fn each_piece(word: &str, env: &BTreeMap<String, String>, mut found: impl FnMut(
         let (name, after) = after.split_once(VARIABLE)?;
         let (name, is_quoted) = unquoted(name);
         let value = match name.split_once(DEFAULT) {
-            None => env.get(name)?,
+            None => cut(name, env)?,
             Some((name, default)) => {
                 let set = env.get(name).filter(|value| !value.is_empty());
                 set.map_or(default, String::as_str)
@@ -133,6 +133,20 @@ fn each_piece(word: &str, env: &BTreeMap<String, String>, mut found: impl FnMut(
         found(Piece::Whole(rest));
     }
     Some(())
+}
+
+/// The value of a variable, as in `A`, `A#start` and `A%end`, which leave out a literal start or end.
+/// <https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_06_02>
+fn cut<'e>(name: &str, env: &'e BTreeMap<String, String>) -> Option<&'e str> {
+    if let Some((name, start)) = name.split_once('#') {
+        let value = env.get(name)?;
+        return Some(value.strip_prefix(start).unwrap_or(value));
+    }
+    if let Some((name, end)) = name.split_once('%') {
+        let value = env.get(name)?;
+        return Some(value.strip_suffix(end).unwrap_or(value));
+    }
+    env.get(name).map(String::as_str)
 }
 
 /// The name of a variable, and whether it is in quotes.
@@ -219,7 +233,7 @@ mod tests {
             .iter()
             .map(|(name, value)| (name.to_string(), value.to_string()))
             .collect();
-        let line = lines(script, |_| true)?.pop()?;
+        let line = lines(script, &env, |_| true)?.pop()?;
         split_line(&line.words, &env, |_| None)
     }
 
@@ -240,11 +254,12 @@ mod tests {
                 "cargo|test|--features=|--features=b  c ",
             ),
             (r#"cargo test ${A:-d} ${E:-d e} "${E:-d e}""#, "cargo|test|b|c|d|e|d e"),
+            (r#"cargo test ${S#s} "${S%s}" ${S#x} "${A#b }""#, "cargo|test||s| c "),
         ] {
             assert_eq!(words(line, &env).unwrap().join("|"), expected, "{line}");
         }
         assert_eq!(words("cargo test $UNKNOWN", &env), None);
-        let line = &lines("tox -e lint-$A \"x ${B:-c}\"", |_| true).unwrap()[0];
+        let line = &lines("tox -e lint-$A \"x ${B:-c}\"", &BTreeMap::new(), |_| true).unwrap()[0];
         assert_eq!(for_people(&line.words), "tox -e lint-$A x $B");
     }
 

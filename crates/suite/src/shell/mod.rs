@@ -1,8 +1,8 @@
 //! Parses shell scripts into syntax trees, within bounds because strangers write them. No script is ever run to find
 //! out what it does.
 
+mod conditions;
 mod directory;
-mod on_ci;
 mod python;
 mod script;
 mod sequence;

@@ -4,13 +4,15 @@
 
 mod compound;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tree_sitter::Node;
 
 use self::compound::Function;
+use super::conditions::Conditions;
+use super::directory::expanded;
 use super::word::{QUOTED, VARIABLE, Word, has_gaps, is_name, is_redirection, words};
-use super::{MAX_DEPTH, Parsed, children, on_ci};
+use super::{MAX_DEPTH, Parsed, children};
 
 /// Maximum number of commands.
 const MAX_COMMANDS: usize = 500;
@@ -33,13 +35,19 @@ pub(crate) struct SimpleCommand {
     pub(crate) output: Option<String>,
 }
 
-/// The simple commands outside of branches, in order. `None` if the script cannot be followed, or if a branch may be
+/// The simple commands that certainly run, in order: those outside of branches, and those in branches on variables that are
+/// known. `None` if the script cannot be followed, or if a branch may be
 /// important: it changes the directory, or `matters` accepts the words of one of its commands.
-pub(crate) fn lines(script: &str, matters: impl Fn(&[String]) -> bool) -> Option<Vec<SimpleCommand>> {
+pub(crate) fn lines(
+    script: &str,
+    known: &BTreeMap<String, String>,
+    matters: impl Fn(&[String]) -> bool,
+) -> Option<Vec<SimpleCommand>> {
     let parsed = Parsed::of(script)?;
     let mut reader = ScriptReader {
         parsed: &parsed,
         matters: &matters,
+        known,
         env: Vec::new(),
         exported: BTreeSet::new(),
         directory: Vec::new(),
@@ -70,6 +78,8 @@ enum After {
 struct ScriptReader<'p, 't> {
     parsed: &'p Parsed<'t>,
     matters: &'p dyn Fn(&[String]) -> bool,
+    /// The variables that are set before the script runs.
+    known: &'p BTreeMap<String, String>,
     env: Vec<(String, String)>,
     /// The names of the variables that are passed on to programs.
     exported: BTreeSet<String>,
@@ -85,7 +95,7 @@ struct ScriptReader<'p, 't> {
     has_returned: bool,
 }
 
-impl<'p> ScriptReader<'p, '_> {
+impl<'p, 't> ScriptReader<'p, 't> {
     /// The statements of a program or a group, each with its terminator. `around` is what precedes the group.
     fn statements(&mut self, node: Node<'p>, around: After, depth: usize) -> Option<()> {
         let children = children(node);
@@ -127,14 +137,18 @@ impl<'p> ScriptReader<'p, '_> {
             }
             "list" => {
                 let mut before = before;
+                let mut holds = None;
                 for child in children(node) {
                     match child.kind() {
                         "test_command" => {
                             self.branch(child)?;
+                            holds = self.conditions().holds(child, MAX_DEPTH).filter(|_| is_certain(before));
                             before = After::Condition;
                         }
-                        "&&" if before == After::Condition => {}
+                        "&&" if holds == Some(false) => before = After::Other,
+                        "&&" if before == After::Condition && holds.is_none() => {}
                         "&&" => before = After::Success,
+                        "||" if holds == Some(false) => before = After::Success,
                         "||" => before = After::Other,
                         _ => self.statement(child, before, depth)?,
                     }
@@ -164,14 +178,16 @@ impl<'p> ScriptReader<'p, '_> {
                 }
                 self.output = outer;
             }
-            "if_statement" if is_certain(before) && on_ci::decides(self.parsed, node).is_some() => {
-                let holds = on_ci::decides(self.parsed, node) == Some(true);
-                for statement in on_ci::taken(node, holds) {
-                    if !self.has_ended {
-                        self.statement(statement, before, depth)?;
+            "if_statement" | "case_statement" if is_certain(before) => match self.conditions().taken(node) {
+                Some(statements) => {
+                    for statement in statements {
+                        if !self.has_ended {
+                            self.statement(statement, before, depth)?;
+                        }
                     }
                 }
-            }
+                None => self.branch(node)?,
+            },
             "for_statement" => self.repeat(node, before, depth)?,
             "compound_statement" if is_certain(before) => self.statements(node, before, depth)?,
             "subshell" if is_certain(before) => {
@@ -204,6 +220,19 @@ impl<'p> ScriptReader<'p, '_> {
         (self.directory, self.has_ended) = (directory, has_ended);
         self.env.truncate(env);
         Some(())
+    }
+
+    /// The variables that conditions may ask for here.
+    fn conditions(&mut self) -> Conditions<'p, 't> {
+        self.seen += 1;
+        let mut values = self.known.clone();
+        for (name, value) in &self.env {
+            match expanded(value, &values) {
+                Some(value) => values.insert(name.clone(), value),
+                None => values.remove(name),
+            };
+        }
+        Conditions::new(self.parsed, values)
     }
 
     /// Earlier variables with the path of the current directory are unknown in another one.

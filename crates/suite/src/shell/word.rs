@@ -15,6 +15,8 @@ pub(super) const QUOTED: char = '"';
 pub(crate) const DEFAULT: &str = ":-";
 /// The name of all arguments of a script.
 pub(crate) const ARGUMENTS: &str = "@";
+/// The variable that stands for what `uname` prints. No job has it.
+pub(super) const SYSTEM: &str = "GREENLIGHT_UNAME";
 /// Unknown text: a variable without a name, which is never set.
 const UNKNOWN: &str = "\u{1}\u{1}";
 
@@ -97,6 +99,7 @@ impl Word {
                 let name = match inner.map(str::trim) {
                     Some("pwd") => "PWD",
                     Some("git rev-parse --show-toplevel") => "GITHUB_WORKSPACE",
+                    Some("uname" | "uname -s") => SYSTEM,
                     _ => "",
                 };
                 self.variable(raw, name, quoted);
@@ -174,7 +177,9 @@ impl Word {
         let is_plain = |text: &str| text == ARGUMENTS || text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let (own, default) = name.split_once(DEFAULT).unwrap_or((name, ""));
         let is_literal = |c: char| c.is_ascii_alphanumeric() || " _-./=,:+@".contains(c);
-        if is_plain(name) || (is_plain(own) && default.chars().all(is_literal)) {
+        let (cut, affix) = name.split_once(['#', '%']).unwrap_or((name, ""));
+        let is_cut = !cut.is_empty() && is_plain(cut) && !affix.is_empty() && affix.chars().all(is_literal);
+        if is_plain(name) || (is_plain(own) && default.chars().all(is_literal)) || is_cut {
             // All arguments are several words, or none, even in quotes.
             if quoted && own != ARGUMENTS {
                 self.marked.push(QUOTED);

@@ -14,7 +14,7 @@ pub(super) fn exported(script: &str, env: &BTreeMap<String, String>) -> Vec<(Str
     if !script.contains(FILE) {
         return Vec::new();
     }
-    let lines = shell::lines(script, |_| false).unwrap_or_default();
+    let lines = shell::lines(script, env, |_| false).unwrap_or_default();
     let set = lines.iter().filter_map(|line| variable(line, env));
     set.take(MAX_VARIABLES).collect()
 }
@@ -46,7 +46,8 @@ mod tests {
             ("echo \"A=$(date)\" >> $GITHUB_ENV", "A?"),
             ("printf 'A=%s' 1 >> $GITHUB_ENV", ""),
             ("echo A=1 >> other\necho $GITHUB_ENV", ""),
-            ("if [ $KIND = fast ]; then echo A=1 >> $GITHUB_ENV; fi", ""),
+            ("if [ $KIND = fast ]; then echo A=1 >> $GITHUB_ENV; fi", "A=1"),
+            ("if [ -f x ]; then echo A=1 >> $GITHUB_ENV; fi", ""),
             ("echo 'not a name=1' >> $GITHUB_ENV", ""),
         ] {
             let found = exported(script, &env).into_iter().map(|(name, value)| match value {

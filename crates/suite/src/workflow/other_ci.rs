@@ -65,11 +65,17 @@ pub(super) fn test_steps<'p>(
 
 /// The first script of a job that runs tests.
 fn step(path: &RepoPath, job: OtherJob) -> Option<CiStep> {
-    let with = |is_wanted: &dyn Fn(&str) -> bool| job.scripts.iter().position(|script| is_wanted(&script.text));
-    let tests = with(&|text| runs_tests(text) && !only_checks(text));
-    let at = tests.or_else(|| with(&runs_tests))?;
+    let all_tests = |script: &OtherScript| runs_tests(&script.text, &script.env);
+    let is_test = |script: &OtherScript| all_tests(script) && !only_checks(&script.text, &script.env);
+    let tests = job.scripts.iter().position(is_test);
+    let at = tests.or_else(|| job.scripts.iter().position(all_tests))?;
     let mut before = Vec::new();
-    for earlier in job.scripts.iter().take(at).filter(|script| installs(&script.text)) {
+    for earlier in job
+        .scripts
+        .iter()
+        .take(at)
+        .filter(|script| installs(&script.text, &script.env))
+    {
         // What it prepares elsewhere does not matter.
         if let Some(directory) = in_tree(&earlier.directory) {
             before.push(CiScript {
@@ -108,7 +114,7 @@ fn circle(document: &Node) -> Vec<OtherJob> {
     // Jobs pass files on to each other, and so what some of them build is there in others.
     let persisting = jobs.iter().filter(|(_, job)| has(job, "persist_to_workspace"));
     let mut shared: Vec<OtherScript> = persisting.flat_map(|(_, job)| circle_scripts(job)).collect();
-    shared.retain(|script| !runs_tests(&script.text));
+    shared.retain(|script| !runs_tests(&script.text, &script.env));
     jobs.iter()
         .map(|(name, job)| {
             let attaches = has(job, "attach_workspace") && !has(job, "persist_to_workspace");

@@ -27,7 +27,7 @@ pub(super) const MAX_SERVICES: usize = 10;
 /// Maximum number of earlier steps that are kept for what they install or build.
 const MAX_BEFORE: usize = 8;
 /// Maximum number of steps with tests that are read from one job.
-const MAX_WITH_TESTS: usize = 6;
+const MAX_WITH_TESTS: usize = 20;
 /// The shells whose scripts can be parsed.
 /// <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#defaultsrunshell>
 const SHELLS: [&str; 2] = ["bash", "sh"];
@@ -118,7 +118,7 @@ impl<'w> WorkflowJob<'w> {
     fn installs(&self, count: usize, files: &mut WorkflowFiles<'_, '_>) -> Vec<CiScript> {
         let scripts = self.scripts(count, files).0.into_iter().flatten();
         scripts
-            .filter(|script| installs(&script.text))
+            .filter(|script| installs(&script.text, &script.env))
             .map(|script| CiScript {
                 script: script.text,
                 directory: script.directory,
@@ -208,13 +208,16 @@ pub(super) fn with_tests(
         _ => {}
     }
     let scripts = job.scripts(job.steps.len(), files).0.into_iter().enumerate();
-    let scripts: Vec<(usize, String)> = scripts
-        .filter_map(|(number, script)| Some((number, script?.text)))
-        .filter(|(_, script)| runs_tests(script))
+    let scripts: Vec<(usize, Script)> = scripts
+        .filter_map(|(number, script)| Some((number, script?)))
+        .filter(|(_, script)| runs_tests(&script.text, &script.env))
         .collect();
     // What may fail decides nothing, unless there is nothing else.
-    let counts = |(number, script): &&(usize, String)| !may_fail(&job.steps[*number]) && !tests_may_fail(script);
-    let mut tests: Vec<&(usize, String)> = scripts.iter().filter(|(_, script)| !only_checks(script)).collect();
+    let counts = |(number, script): &&(usize, Script)| {
+        !may_fail(&job.steps[*number]) && !tests_may_fail(&script.text, &script.env)
+    };
+    let is_test = |(_, script): &&(usize, Script)| !only_checks(&script.text, &script.env);
+    let mut tests: Vec<&(usize, Script)> = scripts.iter().filter(is_test).collect();
     if tests.iter().any(counts) {
         tests.retain(counts);
     }
@@ -351,10 +354,11 @@ fn in_action(
     for step in steps {
         // An unknown script might run tests too, but scripts with tests are usually plain.
         let found = script(step, &around, depth + 1, files);
-        with_tests.extend(found.filter(|script| runs_tests(&script.text)));
+        with_tests.extend(found.filter(|script| runs_tests(&script.text, &script.env)));
     }
-    if with_tests.iter().any(|script| !only_checks(&script.text)) {
-        with_tests.retain(|script| !only_checks(&script.text));
+    let is_test = |script: &Script| !only_checks(&script.text, &script.env);
+    if with_tests.iter().any(is_test) {
+        with_tests.retain(is_test);
     }
     let one = with_tests.pop();
     one.filter(|_| with_tests.is_empty())

@@ -184,7 +184,7 @@ impl CalledWorkflow {
             }
             if job.get("uses").is_none() {
                 let steps = self.in_job(&legs, files).into_iter().map(|step| CiStep {
-                    is_aside: is_aside || end_to_end.is_some() && !runs_plain_programs(&step.script),
+                    is_aside: is_aside || end_to_end.is_some() && !runs_plain_programs(&step.script, &step.env),
                     ..step
                 });
                 found.extend(steps.map(|step| (rank, step)));

@@ -55,7 +55,7 @@ struct Configuration {
 /// What a step, or the steps before it, configure. None if the step does not test a build.
 fn configurations(checkout: &Checkout, step: &CiStep) -> Vec<Configuration> {
     let own = own_script(step);
-    let lines = |script: &str| shell::lines(script, |_| false).unwrap_or_default();
+    let lines = |script: &str| shell::lines(script, &step.env, |_| false).unwrap_or_default();
     let tests = lines(&own.script);
     let runs: Vec<Framework> = tests
         .iter()

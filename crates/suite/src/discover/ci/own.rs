@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use greenlight_tree::checkout::Checkout;
 
 use super::names_a_test;
-use super::purpose::{is_for_the_job, names_deep_folders, names_modules, names_packages, packages};
+use super::purpose::{is_for_the_job, leaves_out_tests, names_deep_folders, names_modules, names_packages, packages};
 use crate::ci_build::{BuildCommand, MANAGERS};
 use crate::discover::directory::Directory;
 use crate::discover::others::MAKEFILES;
@@ -282,7 +282,9 @@ pub(super) fn names_a_part(command: &TestCommand) -> bool {
             !has(&["-run"]) && (has(&["-short"]) != names_packages(&command.argv)) && is_list()
         }
         Ecosystem::Python => names_deep_folders(command),
-        Ecosystem::Java => names_modules(command) && !has(&["-x", "--tests", "-Dtest", "-Dit.test"]),
+        Ecosystem::Java => {
+            names_modules(command) && !leaves_out_tests(&command.argv) && !has(&["--tests", "-Dtest", "-Dit.test"])
+        }
         _ => false,
     }
 }

@@ -46,10 +46,22 @@ pub(super) fn is_partial(command: &TestCommand) -> bool {
             };
             names_paths || has(&["--filter", "--group", "--testsuite", "install"])
         }
-        Ecosystem::Java => has(&["-x", "--tests", "-Dtest", "-Dit.test"]) || names_modules(command),
+        Ecosystem::Java => {
+            has(&["--tests", "-Dtest", "-Dit.test"]) || leaves_out_tests(&command.argv) || names_modules(command)
+        }
         Ecosystem::JavaScript => plain().any(|word| word.contains('.') || is_deep(word)),
+        Ecosystem::Dotnet => chooses_categories(&command.argv),
         _ => has(&["--filter", "--group", "install"]),
     }
+}
+
+/// Whether Gradle is told to leave out a task with tests. Others, as in `-x lint`, only check or publish.
+pub(super) fn leaves_out_tests(argv: &[String]) -> bool {
+    let mut pairs = argv.iter().zip(argv.iter().skip(1));
+    pairs.any(|(option, task)| {
+        let is_test = || task.to_ascii_lowercase().contains("test") || task.ends_with("check");
+        matches!(option.as_str(), "-x" | "--exclude-task") && is_test()
+    })
 }
 
 /// Whether a command of Maven or Gradle names modules to test. Modules that are left out, as in `-pl '!it'`, are none.
@@ -95,6 +107,21 @@ pub(super) fn names_deep_folders(command: &TestCommand) -> bool {
     let mut paths = paths_of_python(&command.argv).peekable();
     let is_folder = |path: &str| is_deep(path) && !path.contains(['*', ':']) && !path.ends_with(".py");
     paths.peek().is_some() && paths.all(is_folder) && !chooses_by_name(&command.argv)
+}
+
+/// Whether .NET runs only tests with certain names or categories. `Category!=Slow` runs nearly all:
+/// <https://learn.microsoft.com/en-us/dotnet/core/testing/selective-unit-tests>
+fn chooses_categories(argv: &[String]) -> bool {
+    let apart = argv
+        .iter()
+        .zip(argv.iter().skip(1))
+        .filter(|(option, _)| *option == "--filter");
+    let joined = argv.iter().filter_map(|word| word.strip_prefix("--filter="));
+    let mut filters = apart.map(|(_, filter)| filter.as_str()).chain(joined);
+    filters.any(|filter| {
+        let leaves_out = |term: &str| term.contains("!=") || term.contains("!~");
+        filter.contains('|') || !filter.split('&').all(leaves_out)
+    })
 }
 
 /// Whether pytest runs only tests with certain names. `-k "not slow"` runs nearly all.
@@ -215,7 +242,8 @@ pub(super) fn leave_out_coverage(command: &mut TestCommand) {
     command.argv.retain(|word| {
         is_for_tests |= matches!(word.as_str(), "-args" | "--args");
         if is_for_tests {
-            return true;
+            // The tests do not know it if they were built without coverage.
+            return !word.trim_start_matches('-').starts_with("test.gocoverdir");
         }
         let name = word.trim_start_matches('-');
         let name = name.strip_prefix("test.").unwrap_or(name);
@@ -228,6 +256,10 @@ pub(super) fn leave_out_coverage(command: &mut TestCommand) {
         is_value = is_option && takes_value;
         !goes
     });
+    let last = command.argv.last().map(|word| word.trim_start_matches('-'));
+    if last == Some("args") {
+        command.argv.pop();
+    }
 }
 
 /// Replaces `go test -C a` by `go test` in that directory: the option has to be the first one, before greenlight's own.

@@ -120,8 +120,9 @@ impl Package {
                 if is_after && depth + 1 == MAX_DEPTH {
                     continue;
                 }
-                if self.leaves_the_package(&inner) {
-                    // What follows are scripts of another package.
+                end_at_exit(&mut inner);
+                if self.leaves_the_package(&inner) || changes_its_shell(&inner) {
+                    // What follows are scripts of another package, or would run in the same shell.
                     all.push(["npm", "run", &part].map(Word::new).into());
                     continue;
                 }
@@ -269,6 +270,29 @@ impl Package {
         }
         self.script(name).map(|_| name.to_string()).into_iter().collect()
     }
+}
+
+/// Leaves out what a script has after `exit 0`, and that: commands of other scripts follow in the same shell.
+fn end_at_exit(commands: &mut Vec<Vec<Word>>) {
+    let is_exit = |command: &Vec<Word>| {
+        let words: Vec<&str> = command.iter().map(|word| word.plain.as_str()).collect();
+        matches!(words.as_slice(), ["exit", "0"])
+    };
+    if let Some(at) = commands.iter().position(is_exit) {
+        commands.truncate(at);
+    }
+}
+
+/// Whether commands change more than their own process: the commands after them would run differently, or not at all.
+fn changes_its_shell(commands: &[Vec<Word>]) -> bool {
+    let first = |command: &Vec<Word>| command.first().map(|word| word.plain.clone());
+    let mut names = commands.iter().filter_map(first);
+    names.any(|name| {
+        matches!(
+            name.as_str(),
+            "exit" | "exec" | "return" | "trap" | "eval" | "." | "source"
+        )
+    })
 }
 
 fn starts_tests(command: &[Word]) -> bool {

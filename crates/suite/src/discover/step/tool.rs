@@ -169,6 +169,9 @@ pub(in crate::discover) fn is_check(words: &[String]) -> bool {
         Some(Some(framework)) => framework.is_linter(),
         _ => match (first.map(String::as_str), second.map(String::as_str)) {
             (Some("cargo"), Some(sub)) => of_cargo.contains(&sub),
+            (Some("make" | "gmake"), Some(target)) => target
+                .split(['-', '_'])
+                .any(|part| matches!(part, "format" | "formatted" | "fmt" | "lint" | "style")),
             (Some(first), _) => CHECKS.contains(&first.rsplit('/').next().unwrap_or(first)),
             _ => false,
         },

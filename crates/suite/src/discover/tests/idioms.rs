@@ -193,3 +193,61 @@ fn the_workspaces_that_ci_names_are_tested_in_their_folders() {
         &[],
     );
 }
+
+/// A script that ends its shell would end what runs after it in the same one.
+#[test]
+fn a_script_that_exits_does_not_end_the_tests() {
+    let files = [(
+        "package.json",
+        r#"{"scripts": {"test": "npm run types && npm run unit", "types": "exit 0; tsc", "unit": "mocha --exit"}}"#,
+    )];
+    check("steps: [{run: npm test}]", &files, &["npx mocha --exit"], &[]);
+    let files = [(
+        "package.json",
+        r#"{"scripts": {"test": "npm run a && npm run b && mocha", "a": "tsc || exit 1", "b": ". ./env && exec tsc"}}"#,
+    )];
+    check(
+        "steps: [{run: npm test}]",
+        &files,
+        &["sh -c 'npm run a && npm run b && mocha \"$@\"' sh"],
+        &[],
+    );
+}
+
+#[test]
+fn what_is_left_out_decides_whether_all_tests_run() {
+    let files = [("gradlew", ""), ("build.gradle.kts", "")];
+    let line = "./gradlew build -x detekt";
+    check(&format!("steps: [{{run: '{line}'}}]"), &files, &[line], &[]);
+    check(
+        "steps: [{run: ./gradlew build -x test}]",
+        &files,
+        &["./gradlew test"],
+        &[],
+    );
+    let files = [("a.sln", ""), ("t/t.csproj", "<Project/>")];
+    check(
+        "steps: [{run: dotnet test -c Release --filter Category!=Slow}]",
+        &files,
+        &["dotnet test -c Release --filter 'Category!=Slow'"],
+        &[],
+    );
+    let files = [("go.mod", "module m\n"), ("a_test.go", "package m\n")];
+    check(
+        "steps: [{run: go test ./... -cover -args -test.gocoverdir=/tmp/c}]",
+        &files,
+        &["go test ./..."],
+        &[],
+    );
+    let files = [
+        ("composer.json", "{}"),
+        ("phpunit.xml.dist", ""),
+        ("tests/ATest.php", ""),
+    ];
+    check(
+        "steps: [{run: vendor/bin/phpunit --check-php-configuration}, {run: vendor/bin/phpunit -v}]",
+        &files,
+        &["vendor/bin/phpunit -v"],
+        &[],
+    );
+}

@@ -83,12 +83,14 @@ impl<'p> ScriptReader<'p, '_> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::super::super::for_people;
     use super::super::{MAX_COMMANDS, lines};
     use super::*;
 
     fn shown(script: &str) -> Option<String> {
-        let lines = lines(script, |words| words[0] == "pytest")?;
+        let lines = lines(script, &BTreeMap::new(), |words| words[0] == "pytest")?;
         let shown = lines.iter().map(|line| {
             let set: Vec<_> = line
                 .env
@@ -137,7 +139,7 @@ mod tests {
     #[test]
     fn loops_over_known_words_are_unrolled() {
         let run = |script: &str| {
-            let found = lines(script, |words| words[0] == "pytest")?;
+            let found = lines(script, &BTreeMap::new(), |words| words[0] == "pytest")?;
             let shown = found.iter().map(|line| {
                 let last = line.env.last().map_or("", |(_, value)| value);
                 format!("{last}: {}{}", line.directory.join("/"), for_people(&line.words))
@@ -169,9 +171,9 @@ mod tests {
     /// A short script would run for ever.
     #[test]
     fn functions_that_call_themselves_are_bounded() {
-        assert_eq!(lines("a() { a; a; }\na", |_| false), None);
+        assert_eq!(lines("a() { a; a; }\na", &BTreeMap::new(), |_| false), None);
         let doubled: String = (0..15).map(|n| format!("f{}() {{ f{n}; f{n}; }}\n", n + 1)).collect();
-        let found = lines(&format!("f0() {{ make; }}\n{doubled}f15"), |_| false).unwrap();
+        let found = lines(&format!("f0() {{ make; }}\n{doubled}f15"), &BTreeMap::new(), |_| false).unwrap();
         assert!(found.len() <= MAX_COMMANDS + 1, "{}", found.len());
     }
 }
