@@ -3,6 +3,7 @@
 //! Scripts are read, never run. A line that depends on what only a shell would know (substitutions, unset variables,
 //! branches) yields no command; the manifests are tried next.
 
+mod alias;
 mod entered;
 pub(crate) mod tool;
 
@@ -12,6 +13,7 @@ use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
 use greenlight_tree::checkout::Checkout;
 
+use self::alias::without_alias;
 use self::entered::{entered, for_each_package};
 use super::python;
 use crate::ci_install::CiInstall;
@@ -141,7 +143,8 @@ pub(super) fn commands(checkout: &Checkout, step: &CiStep, unset: Unset) -> Opti
     if all.iter().any(|line| runs_tests(line) && !line.may_fail) {
         all.retain(|line| !line.may_fail);
     }
-    let all = all.into_iter().flat_map(|line| for_each_package(checkout, line));
+    let all = all.into_iter().map(|line| without_alias(checkout, line));
+    let all = all.flat_map(|line| for_each_package(checkout, line));
     for line in all {
         // An argument may say what a script of the project does.
         let env = assigned(&with_workspace(&step.env, WORKSPACE, None), &line.env);

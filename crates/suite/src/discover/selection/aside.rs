@@ -36,15 +36,19 @@ const ASIDE: [&str; 27] = [
 /// Where CI runs the tests of a folder that is named after tests, those are the tests.
 pub(super) fn is_aside_command(command: &TestCommand) -> bool {
     let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
-    let is_of_ci = matches!(command.source, Source::Ci { .. });
-    is_aside(directory) && !(is_of_ci && matches!(directory, "test" | "tests" | "spec"))
+    match command.source {
+        Source::Ci { .. } => directory.split('/').any(is_beside),
+        _ => is_aside(directory),
+    }
 }
 
 /// Whether the name of a directory says that it holds examples, tools or tests.
 pub(in crate::discover) fn is_aside(directory: &str) -> bool {
-    directory.split('/').any(|part| {
-        part.starts_with("fuzz-")
-            || ASIDE.iter().any(|aside| part.eq_ignore_ascii_case(aside))
-            || matches!(part, "test" | "tests" | "spec")
-    })
+    directory
+        .split('/')
+        .any(|part| is_beside(part) || matches!(part, "test" | "tests" | "spec"))
+}
+
+fn is_beside(part: &str) -> bool {
+    part.starts_with("fuzz-") || ASIDE.iter().any(|aside| part.eq_ignore_ascii_case(aside))
 }

@@ -1,6 +1,5 @@
 //! Scripts from workflows, and the commands found in them.
 
-
 use super::*;
 
 #[track_caller]

@@ -1,5 +1,6 @@
 //! Recognises tools that run tests or checks, also behind wrappers.
 
+mod cargo;
 mod names;
 mod passive;
 mod python;
@@ -84,6 +85,7 @@ pub(in crate::discover) fn unwrapped(mut words: Vec<String>) -> Vec<String> {
     }
     let words = words.split_off(start);
     let inner = of_composer(&words).or_else(|| passive::of_coverage(&words));
+    let inner = inner.or_else(|| cargo::plain(&words));
     inner.unwrap_or(words)
 }
 
@@ -231,8 +233,8 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
     let framework = match (known, *first) {
         (Some(framework), _) => Some(Some(*framework)),
         (None, "cargo") => {
-            let is_check = ["fmt", "hack", "xtask", "miri", "deny", "doc", "llvm-cov"].contains(&sub);
-            is_check.then_some(None)
+            let is_check = ["fmt", "hack", "xtask", "miri", "deny", "doc"].contains(&sub);
+            (is_check || has_tests_in_name(sub)).then_some(None)
         }
         (None, first) if is_other_tool(first) => Some(None),
         (None, "rake") if rest.is_empty() || is_task(sub) => Some(None),
