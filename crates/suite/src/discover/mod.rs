@@ -152,12 +152,18 @@ fn merged((first, mut of_ci): (Vec<TestCommand>, Vec<TestCommand>), places: &[Di
             .partition(|command| command.directory == place.directory);
         of_ci = elsewhere;
         let mut found = in_place(place);
+        // The projects of .NET that CI names are not all of a solution.
+        let is_known_project = |command: &TestCommand| {
+            let mut known = here.iter().chain(&all).chain(&of_ci);
+            command.framework == Framework::Dotnet && known.any(|other| other.framework == command.framework)
+        };
         // A script that CI runs may test with any tool.
         let is_known = |of_ci: &TestCommand, command: &TestCommand| {
             let is_script = of_ci.framework == Framework::Other && of_ci.directory == command.directory;
             is_script || ci::is_alike(of_ci, command)
         };
         found.retain(|command| !here.iter().chain(&all).any(|of_ci| is_known(of_ci, command)));
+        found.retain(|command| !is_known_project(command));
         found.retain(|command| !is_tested_below(place, command, of_ci.iter().chain(&all)));
         all.extend(here);
         all.extend(found);

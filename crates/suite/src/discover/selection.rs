@@ -108,12 +108,12 @@ fn affected(checkout: &Checkout, commands: &[TestCommand], changed: &[&RepoPath]
         let own: Vec<usize> = owners(path).collect();
         if own.is_empty() {
             // A file that belongs to no suite, such as a shared configuration.
-            affected.extend(main_suites(commands));
+            affected.extend(main_suites(checkout, commands));
         }
         affected.extend(own);
     }
     if changed.is_empty() {
-        affected.extend(main_suites(commands));
+        affected.extend(main_suites(checkout, commands));
     }
     // All that depends on an affected directory is affected, too.
     let mentions: Vec<BTreeSet<String>> = commands.iter().map(|command| mentioned(checkout, command)).collect();
@@ -154,13 +154,17 @@ fn is_stray(checkout: &Checkout, command: &TestCommand) -> bool {
     is_found && command.framework.spec().ecosystem == Ecosystem::Python && !is_python_project(checkout, command)
 }
 
-/// The commands that run even if nothing below them changed: those outside of examples and the like.
-fn main_suites(commands: &[TestCommand]) -> impl Iterator<Item = usize> + '_ {
+/// The commands that run even if nothing below them changed: those outside of examples and the like, and of folders that
+/// CI does not test.
+fn main_suites(checkout: &Checkout, commands: &[TestCommand]) -> impl Iterator<Item = usize> {
+    let unknown = aside::unknown_to_ci(checkout, commands);
     commands
         .iter()
         .enumerate()
-        .filter(|(at, command)| *at == 0 || !is_aside_command(command))
+        .filter(|(at, command)| *at == 0 || !is_aside_command(command) && !unknown.contains(at))
         .map(|(at, _)| at)
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 fn is_below(path: &str, directory: Option<&RepoPath>) -> bool {

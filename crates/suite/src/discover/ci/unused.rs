@@ -35,7 +35,7 @@ impl StepCommands<'_> {
     }
 
     /// Names the lines with other tools and scripts that do not run. Those of task runners may run the same tests as the
-    /// commands of the files.
+    /// commands of the files, unless their names say that these are others.
     pub(in crate::discover) fn name_others(&self, all: &mut [TestCommand]) {
         const RUNNERS: [&str; 15] = [
             "bun", "composer", "dotnet", "gmake", "hatch", "just", "make", "mise", "nox", "npm", "pnpm", "rake",
@@ -48,8 +48,10 @@ impl StepCommands<'_> {
                 .iter()
                 .take(3)
                 .map(|word| word.rsplit('/').next().unwrap_or(word));
-            let is_runner = first.any(|word| RUNNERS.contains(&word));
-            let is_test = own::runs_other_tool(other) || other.argv.iter().any(|word| names_a_test(word));
+            let is_runner = first.any(|word| RUNNERS.contains(&word)) && !names_other_tests(&other.argv);
+            let is_test = own::runs_other_tool(other)
+                || names_other_tests(&other.argv)
+                || other.argv.iter().any(|word| names_a_test(word));
             let runs = |command: &TestCommand| command.argv == other.argv;
             // Another version of the same tool runs the same tests.
             let plain: String = shown(other).chars().filter(|c| !c.is_ascii_digit()).collect();
@@ -83,6 +85,52 @@ impl StepCommands<'_> {
             }
         }
     }
+}
+
+/// Whether the name of a task says that it runs other tests than the usual ones, as `test:integration` and `features` do.
+fn names_other_tests(argv: &[String]) -> bool {
+    const TESTS: [&str; 14] = [
+        "acceptance",
+        "behat",
+        "cucumber",
+        "e2e",
+        "features",
+        "functional",
+        "integration",
+        "smoke",
+        "spec",
+        "specs",
+        "system",
+        "test",
+        "tests",
+        "testing",
+    ];
+    const USUAL: [&str; 30] = [
+        "all", "build", "ci", "cov", "cover", "coverage", "debug", "default", "dev", "fast", "full", "js", "local",
+        "node", "only", "quick", "quiet", "run", "runner", "spec", "specs", "test", "tests", "testing", "ts", "unit",
+        "units", "verbose", "watch", "html",
+    ];
+    const CHECKS: [&str; 8] = [
+        "format",
+        "formatted",
+        "fmt",
+        "lint",
+        "style",
+        "type",
+        "types",
+        "typecheck",
+    ];
+    let mut tasks = argv
+        .iter()
+        .skip(1)
+        .filter(|word| !word.starts_with('-') && !word.contains(['=', '/']));
+    tasks.any(|task| {
+        let task = task.to_ascii_lowercase();
+        let parts = || task.split([':', '-', '_', '.']);
+        parts().any(|part| TESTS.contains(&part))
+            && parts().any(|part| !USUAL.contains(&part) && part.chars().any(char::is_alphabetic))
+            && !parts().any(|part| CHECKS.contains(&part))
+    })
 }
 
 /// Names a command beside one that runs, with the variables that only it has. Does nothing if they are the same.

@@ -237,7 +237,7 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
             (is_check || has_tests_in_name(sub)).then_some(None)
         }
         (None, first) if is_other_tool(first) => Some(None),
-        (None, "rake") if rest.is_empty() || is_task(sub) => Some(None),
+        (None, "rake") if rest.is_empty() || is_task(sub) || matches!(sub, "features" | "cucumber") => Some(None),
         (None, first) => of_project(first, rest, sub).then_some(None),
     };
     if framework.is_some() || depth > 3 {

@@ -251,3 +251,67 @@ fn what_is_left_out_decides_whether_all_tests_run() {
         &[],
     );
 }
+
+#[test]
+fn tasks_for_other_tests_are_named() {
+    let files = [("Gemfile", ""), ("Rakefile", ""), ("spec/a_spec.rb", "")];
+    check(
+        "steps: [{run: bundle exec rake spec}, {run: bundle exec rake features}]",
+        &files,
+        &["bundle exec rspec"],
+        &["bundle exec rake features"],
+    );
+    let files = [
+        (
+            "package.json",
+            r#"{"scripts": {"test": "mocha", "test:umd": "node umd.js", "test:cov": "nyc npm test"}}"#,
+        ),
+        ("umd.js", ""),
+    ];
+    check(
+        "steps: [{run: npm test}, {run: npm run test:cov}, {run: npm run test:umd}]",
+        &files,
+        &["npx mocha", "npm run test:umd"],
+        &[],
+    );
+    let files = [
+        ("CMakeLists.txt", "project(a)\nenable_testing()\nadd_test(a a)\n"),
+        ("Makefile", "all:\n"),
+    ];
+    check(
+        "steps: [{run: make test-integration}, {run: cmake -B b && ctest --test-dir b}]",
+        &files,
+        &[
+            "cmake -S . -B .greenlight-build && cmake --build .greenlight-build --parallel 2 && cd .greenlight-build && ctest --output-on-failure",
+        ],
+        &["make test-integration"],
+    );
+}
+
+#[test]
+fn folders_that_ci_never_mentions_run_only_after_changes() {
+    let files = [
+        ("Cargo.toml", "[package]\nname = 'a'\n"),
+        ("src/lib.rs", "#[test]\nfn a() {}\n"),
+        ("bindings/Cargo.toml", "[package]\nname = 'b'\n"),
+        ("bindings/src/lib.rs", "#[test]\nfn b() {}\n"),
+        (
+            ".github/workflows/ci.yml",
+            "on: push\njobs: {t: {runs-on: ubuntu-latest, steps: [{run: cargo test}]}}\n",
+        ),
+    ];
+    let selected = |changed: &[&str], files: &[(&str, &str)]| {
+        let (_directory, checkout) = tree(files);
+        let changed: Vec<greenlight_anchor::RepoPath> = changed.iter().map(|path| path.parse().unwrap()).collect();
+        let found = find_all(&checkout, &TestSettings::default(), &hints(&checkout));
+        let found = select(&checkout, found, &changed);
+        let lines =
+            |commands: Vec<TestCommand>| commands.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        (lines(found.wanted), lines(found.unaffected))
+    };
+    let (own, other) = ("cargo test", "cd bindings && cargo test");
+    assert_eq!(selected(&[], &files), (own.into(), other.into()));
+    assert_eq!(selected(&["bindings/src/lib.rs"], &files), (other.into(), own.into()));
+    // Without a workflow that says what counts, all of it does.
+    assert_eq!(selected(&[], &files[..4]), (format!("{own}; {other}"), String::new()));
+}
