@@ -26,7 +26,10 @@ pub(crate) fn started_by(words: &[String]) -> Option<String> {
             if is_detached(rest) => {}
         ["service", _, "start"]
         | ["systemctl", "start", _]
-        | ["/etc/init.d/mysql" | "/etc/init.d/postgresql", "start"] => {}
+        | ["/etc/init.d/mysql" | "/etc/init.d/postgresql", "start"]
+        | ["pg_ctlcluster", _, _, "start"]
+        | ["redis-server", ..]
+        | ["-u", "postgres", "psql" | "createdb" | "createuser" | "pg_ctl", ..] => {}
         _ => return None,
     }
     let line = words.join(" ");
@@ -52,6 +55,7 @@ mod tests {
             ),
             ("sudo systemctl start mysql", Some("systemctl start mysql")),
             ("sudo service postgresql start", Some("service postgresql start")),
+            ("sudo -u postgres psql -c x", Some("-u postgres psql -c x")),
             ("docker run --rm image pytest", None),
             ("docker build .", None),
             ("systemctl status mysql", None),

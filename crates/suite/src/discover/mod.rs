@@ -28,7 +28,7 @@ pub use self::parts::{CommandPart, parts};
 pub(super) use self::python::tox_requirements;
 pub use self::rust::has_member;
 pub use self::selection::{Selection, select};
-pub(super) use self::step::{only_checks, runs_plain_programs, runs_tests, tests_may_fail};
+pub(super) use self::step::{called_scripts, only_checks, runs_plain_programs, runs_tests, tests_may_fail};
 use self::words::{framework_of, needs_shell};
 use crate::framework::{Ecosystem, Framework};
 use crate::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, TestSettings};

@@ -4,6 +4,7 @@
 //! branches) yields no command; the manifests are tried next.
 
 mod alias;
+mod called;
 mod entered;
 pub(crate) mod tool;
 
@@ -14,6 +15,9 @@ use greenlight_readers::ci_step::{CiScript, CiStep};
 use greenlight_tree::checkout::Checkout;
 
 use self::alias::without_alias;
+pub(crate) use self::called::called_scripts;
+pub(super) use self::called::tree_script;
+use self::called::{runs_the_tree, tests_in_script};
 use self::entered::{entered, for_each_package};
 use super::python;
 use crate::ci_install::CiInstall;
@@ -65,9 +69,6 @@ const NOT_TAKEN: [&str; 32] = [
 /// Prefixes of such variables.
 const NOT_TAKEN_PREFIXES: [&str; 5] = ["GITHUB_", "RUNNER_", "ACTIONS_", "LD_", "GREENLIGHT_"];
 
-/// Programs that run a script whose name follows.
-const INTERPRETERS: [&str; 8] = ["sh", "bash", "dash", "python", "python3", "perl", "ruby", "node"];
-
 /// Whether a script has a line that runs tests or checks.
 pub(crate) fn runs_tests(script: &str, env: &BTreeMap<String, String>) -> bool {
     let lines = lines(script, env);
@@ -95,10 +96,10 @@ pub(crate) fn runs_plain_programs(script: &str, env: &BTreeMap<String, String>) 
     of_interest.all(|line| matches!(line.words.as_slice(), [node, file] if node == "node" && !file.starts_with('-')))
 }
 
-/// The simple commands of a script. `None` if it cannot be followed, or if the tests may run in a branch.
+/// The simple commands of a script. `None` if it cannot be followed, or if tests may run in a branch.
 pub(super) fn lines(script: &str, env: &BTreeMap<String, String>) -> Option<Vec<SimpleCommand>> {
     shell::lines(&python::tox::without_package(script), env, |words| {
-        tool::of(words).is_some()
+        tool::of(words).is_some() && !tool::is_check(words)
     })
 }
 
@@ -151,7 +152,8 @@ pub(super) fn commands(checkout: &Checkout, step: &CiStep, unset: Unset) -> Opti
         let env = env.as_ref().unwrap_or(&step.env);
         let known = split_line(&line.words, env, |word| Some(vec![word.to_string()]))?;
         let shown = for_people(&known);
-        let Some(tool) = tool::of(&known) else {
+        let tool = tool::of(&known).or_else(|| tests_in_script(checkout, step, &line, &known).then_some(None));
+        let Some(tool) = tool else {
             found.extend(runs_the_tree(checkout, step, &known).then_some(StepLine {
                 kind: StepLineKind::Other,
                 shown,
@@ -188,38 +190,6 @@ pub(super) fn commands(checkout: &Checkout, step: &CiStep, unset: Unset) -> Opti
         });
     }
     Some(found)
-}
-
-/// Whether a line runs a program of the tree. Those that prepare the machine do not count.
-fn runs_the_tree(checkout: &Checkout, step: &CiStep, words: &[String]) -> bool {
-    const PREPARE: [&str; 8] = [
-        "setup",
-        "install",
-        "bootstrap",
-        "deps",
-        "dependencies",
-        "download",
-        "prepare",
-        "fetch",
-    ];
-    let place = Directory {
-        checkout,
-        directory: step.directory.clone(),
-    };
-    let script = tree_script(&place, words);
-    script.is_some_and(|path| !path.split(['/', '.', '-', '_']).any(|part| PREPARE.contains(&part)))
-}
-
-/// The path of the script of the tree that a command runs.
-pub(super) fn tree_script(place: &Directory<'_>, argv: &[String]) -> Option<String> {
-    let (program, rest) = argv.split_first()?;
-    let path = if INTERPRETERS.contains(&program.as_str()) {
-        rest.iter().find(|word| !word.starts_with('-'))?
-    } else {
-        program
-    };
-    let path = path.trim_start_matches("./");
-    place.has(path).then(|| path.to_owned())
 }
 
 /// The part of a step's script that runs tests.

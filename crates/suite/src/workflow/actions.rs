@@ -20,7 +20,8 @@ pub(super) fn checkout_path(step: &Node, scope: &Scope) -> Option<String> {
 pub(super) fn service(step: &Node) -> Option<String> {
     let action = step.get("uses")?.text()?.split('@').next()?;
     let mut words = action.split(|c: char| !c.is_ascii_alphanumeric());
-    words.any(|word| SERVICES.contains(&word)).then(|| action.to_owned())
+    let is_service = words.any(|word| SERVICES.contains(&word)) || action.ends_with("compose-action");
+    is_service.then(|| action.to_owned())
 }
 
 /// The language or package manager that a step sets up, and the version: <https://github.com/actions/setup-node>,

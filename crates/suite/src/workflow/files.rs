@@ -13,6 +13,8 @@ use super::{ReadFile, WORKSPACE};
 const MAX_FILES: usize = 50;
 /// Maximum size of a file with one line, in bytes.
 const MAX_LINE_FILE: usize = 1_000;
+/// Maximum size of a script, in bytes.
+const MAX_SCRIPT_FILE: usize = 100_000;
 /// Maximum number of jobs and steps that are examined for one step; those of a job count again for each job of a
 /// matrix.
 const MAX_LOOKS: usize = 20_000;
@@ -58,6 +60,12 @@ impl<'r, 'f> WorkflowFiles<'r, 'f> {
         lines
             .find(|line| !line.is_empty() && !line.starts_with('#'))
             .map(str::to_owned)
+    }
+
+    /// The text of a script of the tree.
+    pub(super) fn script(&mut self, path: &str) -> Option<String> {
+        self.look_at(1)?;
+        (self.read)(path).filter(|text| text.len() <= MAX_SCRIPT_FILE)
     }
 
     /// Counts jobs or steps that are about to be examined. `None` if there are too many.

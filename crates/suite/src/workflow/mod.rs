@@ -6,6 +6,7 @@
 
 mod action_commands;
 mod actions;
+mod composite;
 mod exported;
 mod expression;
 mod files;

@@ -1,10 +1,13 @@
-//! Parts of scripts that only the runner knows.
+//! Parts of scripts that only the runner knows, and scripts of the tree that they call.
 
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
+use super::WorkflowFiles;
 use super::expression::{Scope, interpolate};
+use super::steps::Script;
+use crate::discover::{called_scripts, only_checks, runs_tests};
 use crate::text::pattern;
 
 /// Whether a script builds in a directory beside the checkout.
@@ -38,4 +41,13 @@ pub(super) fn without_unknown_settings(script: &str, scope: &Scope) -> String {
             .into_owned(),
         None => script.to_owned(),
     }
+}
+
+/// Whether a script calls one of the tree that runs tests, no matter what it is called.
+pub(super) fn calls_tests(script: &Script, files: &mut WorkflowFiles<'_, '_>) -> bool {
+    let called = called_scripts(&script.text, script.directory.as_ref(), &script.env);
+    called.iter().any(|path| {
+        let text = files.script(path.as_str()).unwrap_or_default();
+        runs_tests(&text, &script.env) && !only_checks(&text, &script.env)
+    })
 }

@@ -7,19 +7,18 @@ use greenlight_readers::ci_step::{CiScript, CiStep};
 
 use super::action_commands::command_of_action;
 use super::actions::{checkout_path, installed_by_action, runtime, service, set_up};
+use super::composite::{in_action, set_up_by_action};
 use super::exported::exported;
 use super::expression::is_false;
 use super::files::in_tree;
-use super::script_text::{builds_elsewhere, without_unknown_settings};
+use super::script_text::{builds_elsewhere, calls_tests, without_unknown_settings};
 use super::shown::find;
-use super::{Failed, JobMatch, Node, Scope, WorkflowFiles, inputs, interpolate, local, needed};
+use super::{Failed, JobMatch, Node, Scope, WorkflowFiles, interpolate, local, needed};
 use crate::ci_install::installs;
 use crate::discover::{only_checks, runs_tests, tests_may_fail};
 
-/// Maximum depth of local actions that use local actions.
-const MAX_ACTIONS: usize = 4;
 /// Maximum useful length of a script, and of a variable's value.
-const MAX_SCRIPT: usize = 32 << 10;
+pub(super) const MAX_SCRIPT: usize = 32 << 10;
 pub(super) const MAX_VALUE: usize = 4_000;
 pub(super) const MAX_VARIABLES: usize = 64;
 /// Maximum number of services of a job that are noted.
@@ -33,20 +32,20 @@ const MAX_WITH_TESTS: usize = 20;
 const SHELLS: [&str; 2] = ["bash", "sh"];
 
 /// The context of a step.
-struct Around<'a> {
-    scope: Scope,
+pub(super) struct Around<'a> {
+    pub(super) scope: Scope,
     /// `defaults.run` of the job and the workflow, the nearest first.
-    defaults: Vec<&'a Node>,
+    pub(super) defaults: Vec<&'a Node>,
     /// The directory that the repository is checked out into, where it is not the workspace itself.
-    checkout: Option<String>,
+    pub(super) checkout: Option<String>,
 }
 
 /// What a step runs.
-struct Script {
-    text: String,
-    directory: Option<RepoPath>,
-    env: BTreeMap<String, String>,
-    own_env: BTreeSet<String>,
+pub(super) struct Script {
+    pub(super) text: String,
+    pub(super) directory: Option<RepoPath>,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) own_env: BTreeSet<String>,
 }
 
 /// A job, with everything around its steps.
@@ -110,8 +109,13 @@ impl<'w> WorkflowJob<'w> {
     /// The versions of languages that its first steps set up.
     fn versions(&self, count: usize, files: &mut WorkflowFiles<'_, '_>) -> BTreeMap<String, String> {
         let steps = self.steps.iter().take(count);
-        let set_up = |step| [set_up(step, &self.scope, files), runtime(step, &self.scope)];
-        steps.flat_map(set_up).flatten().collect()
+        let mut versions = BTreeMap::new();
+        for step in steps {
+            versions.extend(set_up_by_action(step, &self.scope, files));
+            versions.extend(set_up(step, &self.scope, files));
+            versions.extend(runtime(step, &self.scope));
+        }
+        versions
     }
 
     /// Those of its first scripts that install, build or start something.
@@ -210,7 +214,7 @@ pub(super) fn with_tests(
     let scripts = job.scripts(job.steps.len(), files).0.into_iter().enumerate();
     let scripts: Vec<(usize, Script)> = scripts
         .filter_map(|(number, script)| Some((number, script?)))
-        .filter(|(_, script)| runs_tests(&script.text, &script.env))
+        .filter(|(_, script)| runs_tests(&script.text, &script.env) || calls_tests(script, files))
         .collect();
     // What may fail decides nothing, unless there is nothing else.
     let counts = |(number, script): &&(usize, Script)| {
@@ -241,7 +245,12 @@ pub(super) fn with_tests(
 }
 
 /// What a step runs. `None` if the workflow does not say so, or says that the step is skipped.
-fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFiles<'_, '_>) -> Option<Script> {
+pub(super) fn script(
+    step: &Node,
+    around: &Around<'_>,
+    depth: usize,
+    files: &mut WorkflowFiles<'_, '_>,
+) -> Option<Script> {
     if step
         .get("if")
         .is_some_and(|condition| is_false(condition, &around.scope))
@@ -318,50 +327,6 @@ fn in_checkout(directory: Option<RepoPath>, checkout: Option<&str>) -> Option<Op
         Some(rest) if rest.starts_with('/') => rest[1..].parse().ok().map(Some),
         _ => None,
     }
-}
-
-/// The script that a local composite action ran. `None` unless exactly one of its scripts runs tests, or exactly one
-/// checks.
-fn in_action(
-    path: &str,
-    (step, scope): (&Node, Scope),
-    (outer, depth): (&Around<'_>, usize),
-    files: &mut WorkflowFiles<'_, '_>,
-) -> Option<Script> {
-    if depth >= MAX_ACTIONS {
-        return None;
-    }
-    let action = match files.document(&format!("{path}/action.yml")) {
-        Some(action) => action,
-        None => files.document(&format!("{path}/action.yaml"))?,
-    };
-    let runs = action.get("runs")?;
-    if runs.get("using").and_then(Node::text) != Some("composite") {
-        return None;
-    }
-    let around = Around {
-        scope: Scope {
-            inputs: inputs(action.get("inputs"), step.get("with"), &scope),
-            ..scope
-        },
-        // The workflow's defaults do not apply inside an action.
-        defaults: Vec::new(),
-        checkout: outer.checkout.clone(),
-    };
-    let mut with_tests = Vec::new();
-    let steps = runs.get("steps")?.items();
-    files.look_at(steps.len())?;
-    for step in steps {
-        // An unknown script might run tests too, but scripts with tests are usually plain.
-        let found = script(step, &around, depth + 1, files);
-        with_tests.extend(found.filter(|script| runs_tests(&script.text, &script.env)));
-    }
-    let is_test = |script: &Script| !only_checks(&script.text, &script.env);
-    if with_tests.iter().any(is_test) {
-        with_tests.retain(is_test);
-    }
-    let one = with_tests.pop();
-    one.filter(|_| with_tests.is_empty())
 }
 
 /// Adds the variables of one `env`. An unknown value leaves its variable unset and hides an earlier value.

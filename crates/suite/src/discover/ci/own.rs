@@ -266,8 +266,10 @@ pub(super) fn names_a_part(command: &TestCommand) -> bool {
     match command.framework.spec().ecosystem {
         Ecosystem::Php => has(&["--testsuite"]) && !has(&["--filter", "--group"]),
         Ecosystem::Rust => {
-            // Ignored tests need what the others do not.
-            has(&["-p", "--package", "--test"])
+            // Ignored tests need what the others do not, and unstable options another compiler.
+            let is_unstable = command.env.get("RUSTFLAGS").is_some_and(|flags| flags.contains("-Z"));
+            !is_unstable
+                && has(&["-p", "--package", "--test"])
                 && !has(&[
                     "--lib",
                     "--doc",

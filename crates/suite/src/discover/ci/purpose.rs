@@ -290,7 +290,9 @@ pub(super) fn is_for_another_machine(command: &TestCommand) -> bool {
     match command.framework.spec().ecosystem {
         Ecosystem::Rust => {
             let names_target = |word: &String| word == "--target" || word.starts_with("--target=");
-            command.argv.iter().any(names_target) || value("RUSTFLAGS").contains("target-feature")
+            // Unstable options need another compiler.
+            let flags = value("RUSTFLAGS");
+            command.argv.iter().any(names_target) || flags.contains("target-feature") || flags.contains("-Z")
         }
         Ecosystem::Go => {
             // Go's names differ from Rust's.

@@ -5,6 +5,7 @@ mod names;
 mod passive;
 mod python;
 
+pub(in crate::discover) use self::names::build_project;
 use self::names::has_tests_in_name;
 pub(crate) use self::names::{is_other_tool, is_task};
 use self::passive::runs_nothing;
@@ -233,7 +234,10 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
     let framework = match (known, *first) {
         (Some(framework), _) => Some(Some(*framework)),
         (None, "cargo") => {
-            let is_check = ["fmt", "hack", "xtask", "miri", "deny", "doc"].contains(&sub);
+            // `cargo hack --remove-dev-deps` only prepares.
+            let is_for_others = matches!(sub, "hack" | "miri");
+            let names_task = rest.iter().any(|word| is_task(word) || *word == "nextest");
+            let is_check = ["fmt", "xtask", "deny", "doc"].contains(&sub) || is_for_others && names_task;
             (is_check || has_tests_in_name(sub)).then_some(None)
         }
         (None, first) if is_other_tool(first) => Some(None),
@@ -381,20 +385,4 @@ fn of_project(first: &str, rest: &[&str], sub: &str) -> bool {
         "tox" | "nox" | "trunk" => true,
         other => CHECKS.contains(&other),
     }
-}
-
-/// The folder of the build program that `dotnet run --project FOLDER` starts: <https://nuke.build>, <https://cakebuild.net>
-pub(in crate::discover) fn build_project<'w>(arguments: &[&'w str]) -> Option<&'w str> {
-    let at = arguments.iter().position(|word| *word == "--project")?;
-    let path = arguments.get(at + 1)?.trim_start_matches("./").trim_end_matches('/');
-    let folder = path
-        .rsplit_once('/')
-        .filter(|_| path.ends_with("proj"))
-        .map_or(path, |(folder, _)| folder);
-    let name = folder
-        .rsplit('/')
-        .next()
-        .unwrap_or(folder)
-        .trim_start_matches(['_', '.']);
-    matches!(name, "build" | "builder" | "cake" | "targets").then_some(folder)
 }

@@ -315,3 +315,44 @@ fn folders_that_ci_never_mentions_run_only_after_changes() {
     // Without a workflow that says what counts, all of it does.
     assert_eq!(selected(&[], &files[..4]), (format!("{own}; {other}"), String::new()));
 }
+
+#[test]
+fn a_script_that_is_not_named_after_tests_is_read_for_them() {
+    let files = [
+        ("Cargo.toml", "[package]\nname = 'a'\n"),
+        ("src/lib.rs", ""),
+        (
+            "ci/build.sh",
+            "#!/bin/sh\nset -e\ncargo build\ncargo test --locked --features \"$FEATURES\"\n",
+        ),
+        ("ci/install.sh", "cargo test --no-run\ncargo test -p other\n"),
+        ("ci/image.sh", "docker build .\n"),
+    ];
+    let steps = "steps: [{run: ci/install.sh}, {run: ./ci/image.sh}, {run: 'FEATURES=a bash ./ci/build.sh'}]";
+    check(steps, &files, &["FEATURES=a cargo test --locked --features a"], &["cargo build"]);
+}
+
+#[test]
+fn what_a_composite_action_installs_and_sets_up_is_part_of_the_job() {
+    let action = "runs:\n  using: composite\n  steps:\n    - {uses: 'actions/setup-python@v5', with: {python-version: '3.12'}}\n    \
+                  - {run: 'pip install -r ${{ inputs.file }}', shell: bash}\n    - {run: docker compose up -d, shell: bash}\n\
+                  inputs: {file: {default: a.txt}}\n";
+    let workflow =
+        "on: push\njobs: {t: {runs-on: ubuntu-latest, steps: [{uses: ./.github/actions/up}, {run: pytest}]}}\n";
+    let (_directory, checkout) = tree(&[
+        (".github/actions/up/action.yml", action),
+        (".github/workflows/ci.yml", workflow),
+        ("tests/test_a.py", "def test_a(): pass\n"),
+    ]);
+    let found = find_all(&checkout, &TestSettings::default(), &hints(&checkout));
+    let [command] = found.as_slice() else {
+        panic!("{found:?}");
+    };
+    assert_eq!(command.ci_install.services, ["docker compose up -d"]);
+    assert_eq!(command.ci_install.versions["python"], "3.12");
+    assert!(
+        format!("{:?}", command.ci_install.files).contains("a.txt"),
+        "{:?}",
+        command.ci_install
+    );
+}

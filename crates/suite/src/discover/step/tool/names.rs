@@ -57,6 +57,22 @@ pub(crate) fn is_task(name: &str) -> bool {
     TASKS.contains(&name) || parts.any(|part| TASKS.contains(&part)) || name.ends_with("Test")
 }
 
+/// The folder of the build program that `dotnet run --project FOLDER` starts: <https://nuke.build>, <https://cakebuild.net>
+pub(in crate::discover) fn build_project<'w>(arguments: &[&'w str]) -> Option<&'w str> {
+    let at = arguments.iter().position(|word| *word == "--project")?;
+    let path = arguments.get(at + 1)?.trim_start_matches("./").trim_end_matches('/');
+    let folder = path
+        .rsplit_once('/')
+        .filter(|_| path.ends_with("proj"))
+        .map_or(path, |(folder, _)| folder);
+    let name = folder
+        .rsplit('/')
+        .next()
+        .unwrap_or(folder)
+        .trim_start_matches(['_', '.']);
+    matches!(name, "build" | "builder" | "cake" | "targets").then_some(folder)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
