@@ -13,6 +13,7 @@ mod parts;
 mod purpose;
 mod rake;
 mod unused;
+mod variables;
 
 use std::collections::BTreeSet;
 
@@ -68,6 +69,7 @@ pub(super) fn commands<'a>(checkout: &'a Checkout, steps: &[CiStep]) -> StepComm
     }
     all.add_parts();
     all.add_own();
+    all.leave_out_services();
     all.name_unused();
     all.name_aside(steps.iter().filter(|step| step.is_aside));
     all

@@ -237,7 +237,9 @@ fn seen_from(directory: Option<&RepoPath>, text: &str) -> String {
 }
 
 /// A line as a separate command. `None` if it cannot run alone.
-fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand, unset: Unset) -> Option<TestCommand> {
+fn of_line(checkout: &Checkout, step: &CiStep, mut line: SimpleCommand, unset: Unset) -> Option<TestCommand> {
+    // What this machine has for such a variable stays, no matter what it would be set to.
+    line.env.retain(|(name, _)| name != "PATH");
     let known = assigned(&with_workspace(&step.env, WORKSPACE, None), &line.env)?;
     let directory = line_directory(step.directory.as_ref(), &line.directory, &known)?;
     let mut env = assigned(&with_workspace(&step.env, WORKSPACE, directory.as_ref()), &line.env)?;

@@ -11,7 +11,7 @@ use github_actions_expressions::op::{BinExpr, BinOp, UnOp};
 use github_actions_expressions::{Evaluation as Value, Expr, SpannedExpr};
 
 use super::EVENTS;
-use super::node::Node;
+use super::node::{Node, parse};
 
 /// Maximum length of an expression, and of the text that it evaluates to.
 const MAX_EXPRESSION: usize = 2_000;
@@ -54,6 +54,18 @@ pub(super) fn interpolate(text: &str, scope: &Scope) -> Option<String> {
     }
     whole.push_str(rest);
     (whole.len() <= MAX_TEXT).then_some(whole)
+}
+
+/// The value of a text that is one expression for a list or an object, as in `${{ fromJSON(inputs.targets) }}`.
+pub(super) fn structure(text: &str, scope: &Scope) -> Option<Node> {
+    let inner = text.trim().strip_prefix("${{")?;
+    let expression = inner
+        .get(..end_of(inner)?)
+        .filter(|expression| expression.len() + 2 == inner.len())?;
+    let value = evaluate(expression, scope)?;
+    matches!(value, Value::Array(_) | Value::Object(_)).then_some(())?;
+    let json: serde_json::Value = value.try_into().ok()?;
+    parse(&json.to_string(), false)
 }
 
 /// Whether the condition of a step or a job is false, as far as its matrix and its runner tell, and for every event of a
@@ -172,12 +184,26 @@ fn called(call: &Call<'_>, source: &str, scope: &Scope) -> Option<Value> {
         return None;
     }
     let (name, _) = source.split_once('(')?;
+    let arguments = match (call.func, arguments.as_slice()) {
+        (Function::FromJSON, [Value::String(text)]) => vec![Value::String(as_json(text))],
+        _ => arguments,
+    };
     let arguments: Vec<String> = arguments.into_iter().map(literal).collect::<Option<_>>()?;
     let constant = format!("{name}({})", arguments.join(", "));
     if constant.len() > MAX_CONSTANT {
         return None;
     }
     Expr::parse(&constant).ok()?.consteval()
+}
+
+/// JSON as it should be: GitHub also accepts strings in single quotes.
+fn as_json(text: &str) -> String {
+    let is_json = |text: &str| serde_json::from_str::<serde_json::Value>(text).is_ok();
+    let swapped = || Some(text.replace('\'', "\"")).filter(|swapped| !text.contains('"') && is_json(swapped));
+    match is_json(text) {
+        true => text.to_owned(),
+        false => swapped().unwrap_or_else(|| text.to_owned()),
+    }
 }
 
 /// A value as source code.

@@ -1,7 +1,7 @@
 //! Expands a matrix into its jobs:
 //! <https://docs.github.com/en/actions/how-tos/write-workflows/choose-what-workflows-do/run-job-variations>
 
-use super::expression::{Scope, interpolate};
+use super::expression::{Scope, interpolate, structure};
 use super::node::Node;
 
 /// GitHub's own limit on the jobs of a matrix.
@@ -107,7 +107,10 @@ pub(super) fn display_names(combination: &Combination) -> Vec<String> {
 /// The node with the expressions in its texts replaced.
 fn resolved(node: &Node, scope: &Scope) -> Option<Node> {
     Some(match node {
-        Node::Text(text) => Node::Text(interpolate(text, scope)?),
+        Node::Text(text) => match structure(text, scope) {
+            Some(list) => list,
+            None => Node::Text(interpolate(text, scope)?),
+        },
         Node::List(items) => Node::List(items.iter().map(|item| resolved(item, scope)).collect::<Option<_>>()?),
         Node::Map(entries) => {
             let entries = entries
@@ -143,6 +146,11 @@ mod tests {
         );
         check("{include: [{a: 1}, {a: 2, b: x}]}", &["1", "2, x"]);
         check("{set: [{name: x, flags: [-a, -b]}]}", &["x, -a, -b"]);
+        // GitHub also reads JSON with single quotes.
+        check("{os: '${{ fromJSON(''[\"a\", \"b\"]'') }}'}", &["a", "b"]);
+        check("{os: \"${{ fromJSON('[''a'', ''b'']') }}\"}", &["a", "b"]);
+        check("\"${{ fromJSON('{\\\"os\\\": [\\\"a\\\"]}') }}\"", &["a"]);
+        check("{os: '${{ fromJSON(needs.a.outputs.b) }}'}", &[]);
         // The example from GitHub's documentation.
         check(
             "{fruit: [apple, pear], animal: [cat, dog], include: [{color: green}, {color: pink, animal: cat}, \

@@ -63,8 +63,8 @@ pub fn test_steps<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mut 
     }
     leave_out_what_may_fail(&mut found);
     aside.truncate(MAX_STEPS);
-    // Stable: equally ranked steps stay in the order of the files.
-    found.sort_by_key(|(rank, _)| *rank);
+    // Stable: equally ranked steps stay in the order of the files. Services are not started here.
+    found.sort_by_key(|(rank, step)| (*rank, !step.services.is_empty()));
     found.truncate(MAX_STEPS);
     found.into_iter().chain(aside).map(|(_, step)| step).collect()
 }

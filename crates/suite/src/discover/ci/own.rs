@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use greenlight_tree::checkout::Checkout;
 
 use super::names_a_test;
-use super::purpose::{is_for_the_job, leaves_out_tests, names_deep_folders, names_modules, names_packages, packages};
+use super::purpose::{leaves_out_tests, names_deep_folders, names_modules, names_packages, packages};
+use super::variables::is_for_the_job;
 use crate::ci_build::{BuildCommand, MANAGERS};
 use crate::discover::directory::Directory;
 use crate::discover::others::MAKEFILES;

@@ -38,6 +38,19 @@ pub(super) fn is_partial(command: &TestCommand) -> bool {
             chooses_by_name(&command.argv) || paths.peek().is_some() && paths.all(is_deep)
         }
         Ecosystem::Php => {
+            /// Options whose value is a file, and no test: <https://docs.phpunit.de/en/12.4/textui.html>
+            const VALUED: [&str; 9] = [
+                "-c",
+                "--configuration",
+                "-d",
+                "--bootstrap",
+                "--cache-directory",
+                "--coverage-clover",
+                "--coverage-html",
+                "--coverage-xml",
+                "--log-junit",
+            ];
+            let plain = || arguments(&command.argv, &VALUED);
             let is_runner = |word: &str| matches!(word.rsplit('/').next(), Some("phpunit" | "simple-phpunit" | "pest"));
             let mut after = plain().skip_while(|word| !is_runner(word));
             let names_paths = match after.next() {
@@ -336,47 +349,6 @@ fn is_deep(word: &str) -> bool {
 pub(super) fn is_of_unit_tests(path: &str) -> bool {
     let name = path.trim_end_matches('/').rsplit('/').next();
     matches!(name, Some("unit" | "units" | "unittest" | "unittests" | "unit_tests"))
-}
-
-/// Whether a variable of a workflow or a job is for its own steps or their machine: versions that they install, names, what
-/// they keep or publish, compilers and folders. All others reach the tests.
-pub(super) fn is_for_the_job(name: &str) -> bool {
-    const WORDS: [&str; 29] = [
-        "ARTIFACT",
-        "ARTIFACTS",
-        "BRANCH",
-        "CACHE",
-        "CC",
-        "CODECOV",
-        "COMMIT",
-        "CXX",
-        "DEPLOY",
-        "DIR",
-        "DOCKER",
-        "HOME",
-        "IMAGE",
-        "KEY",
-        "PASSWORD",
-        "PATH",
-        "PREFIX",
-        "REGISTRY",
-        "RELEASE",
-        "REPO",
-        "REPOSITORY",
-        "ROOT",
-        "SECRET",
-        "SHA",
-        "TAG",
-        "TOKEN",
-        "TOOLCHAIN",
-        "VERSION",
-        "VERSIONS",
-    ];
-    let name = name.to_ascii_uppercase();
-    // Those of tools, such as `CARGO_REGISTRIES_CRATES_IO_PROTOCOL`, are for the tests even if they have such a word.
-    let mut words = name.split('_');
-    let is_of_tests = || name.split('_').any(|word| matches!(word, "TEST" | "TESTS" | "TESTING"));
-    words.any(|word| WORDS.contains(&word)) && !is_of_tests() && name != "NODE_PATH"
 }
 
 /// `+nightly`, `+1.63`: rustup's toolchain of one leg of a matrix.

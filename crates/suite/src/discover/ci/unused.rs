@@ -12,6 +12,8 @@ use crate::test_command::{TestCommand, leave_out};
 
 /// Maximum number of commands that are noted.
 const MAX_UNUSED: usize = 50;
+/// Maximum length of the variables that are shown before a command, in characters.
+const MAX_VARIABLES: usize = 50;
 
 impl StepCommands<'_> {
     /// Notes a command that may have to be named.
@@ -19,6 +21,25 @@ impl StepCommands<'_> {
         if self.unused.len() < MAX_UNUSED {
             self.unused.push(own::with_variables(command, own_env));
         }
+    }
+
+    /// Names the tests of other folders that need services, which are not started here, if some of the same kind need none.
+    pub(super) fn leave_out_services(&mut self) {
+        let needs_services = |command: &TestCommand| !command.ci_install.services.is_empty();
+        let (needy, mut known): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.known).into_iter().partition(needs_services);
+        for command in needy {
+            let is_elsewhere = |other: &&mut TestCommand| {
+                let ecosystem = |command: &TestCommand| command.framework.spec().ecosystem;
+                let is_alone = other.ci_install.services.is_empty();
+                is_alone && ecosystem(other) == ecosystem(&command) && other.directory != command.directory
+            };
+            match known.iter_mut().find(is_elsewhere) {
+                Some(other) => leave_out(&mut other.left_out, &command.to_string()),
+                None => known.push(command),
+            }
+        }
+        self.known = known;
     }
 
     /// Names what does not run beside what does.
@@ -139,10 +160,14 @@ pub(super) fn name(known: &mut TestCommand, other: &TestCommand) {
     if known.argv == other.argv && more.is_empty() {
         return;
     }
-    let variables: String = more
+    let mut variables: String = more
         .iter()
         .map(|(name, value)| format!("{name}={} ", quoted(value)))
         .collect();
+    // What it runs says more than its variables.
+    if variables.chars().count() > MAX_VARIABLES {
+        variables = variables.chars().take(MAX_VARIABLES).collect::<String>() + "… ";
+    }
     leave_out(&mut known.left_out, &format!("{variables}{}", shown(other)));
 }
 
@@ -179,6 +204,7 @@ fn settings(command: &TestCommand) -> BTreeSet<String> {
             &["--all-features", "--ignored", "--include-ignored"],
         ),
         Ecosystem::Go => (&["-tags", "--tags"], &[]),
+        Ecosystem::Php => (&["--group", "--testsuite", "-c", "--configuration"], &[]),
         Ecosystem::Python => return own_options_of_pytest(command),
         _ => return BTreeSet::new(),
     };

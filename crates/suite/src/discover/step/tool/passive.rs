@@ -11,6 +11,9 @@ pub(super) fn runs_nothing(program: &str, arguments: &[&str], subcommand: &str) 
         ("jest", _) => &["--listTests"],
         ("vitest", "list") | ("playwright" | "cypress", "install" | "install-deps" | "uninstall") => return true,
         ("mocha", _) => &["--dry-run"],
+        ("tox", "config" | "devenv" | "list" | "depends" | "quickstart" | "schema") => return true,
+        ("tox", _) => &["--notest", "--devenv", "--listenvs", "-l", "-a", "--showconfig"],
+        ("nox", _) => &["--list", "--list-sessions", "-l", "--install-only"],
         ("phpunit" | "pest" | "simple-phpunit", _) => &[
             "--check-php-configuration",
             "--check-version",
