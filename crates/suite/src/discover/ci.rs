@@ -4,7 +4,9 @@
 //! tests come first; a job for a part of the tests says nothing about the others. A target or script in which no such
 //! command is found is used only where the project's files know nothing better.
 
+mod arguments;
 mod configuration;
+mod jvm;
 mod make;
 mod names;
 mod nextest;
@@ -21,11 +23,11 @@ use greenlight_readers::ci_step::CiStep;
 use greenlight_tree::checkout::Checkout;
 
 pub(super) use self::configuration::configure;
+use self::jvm::is_maven;
 use self::names::{names_more, names_others};
 use self::nextest::as_cargo_test;
 use self::purpose::{
-    enter_directory, is_for_another_machine, is_maven, is_partial, is_toolchain, leave_out_coverage,
-    leave_out_own_target,
+    enter_directory, is_for_another_machine, is_partial, is_toolchain, leave_out_coverage, leave_out_own_target,
 };
 use super::directory::Directory;
 use super::step::{StepLineKind, Unset};
@@ -127,6 +129,24 @@ impl StepCommands<'_> {
             |command: &&TestCommand| is_target(command) && command.argv.iter().any(|word| says_test(word));
         let named = here().find(is_for_tests).or_else(|| here().find(is_target));
         named.or_else(|| here().find(is_tool)).cloned()
+    }
+
+    /// The further targets that a job makes in turn with this one.
+    pub(super) fn made_in_turn(&self, first: &TestCommand) -> Vec<TestCommand> {
+        let place = Directory {
+            checkout: self.checkout,
+            directory: first.directory.clone(),
+        };
+        let others = self
+            .other
+            .iter()
+            .filter(|other| own::are_two_scripts(&place, first, other));
+        let is_check = |command: &TestCommand| step::tool::is_check(&command.argv);
+        others
+            .filter(|other| !is_check(other))
+            .take(MAX_PARTS)
+            .cloned()
+            .collect()
     }
 
     /// Whether the root is tested, but by no command of a known framework.

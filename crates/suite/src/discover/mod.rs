@@ -107,11 +107,14 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
             if all.is_empty() {
                 all.extend(steps.instead_of(None));
             }
+            let mut in_turn = Vec::new();
             for task in all.iter_mut().filter(|command| others::is_task(command)) {
                 if let Some(of_ci) = steps.instead_of(Some(task)) {
+                    in_turn.extend(steps.made_in_turn(&of_ci));
                     *task = of_ci;
                 }
             }
+            all.extend(in_turn);
             let all = all.into_iter().flat_map(|command| steps.as_rake(command));
             let mut all: Vec<TestCommand> = all.flat_map(|command| steps.as_make(command, &of_ci)).collect();
             let mut distinct: Vec<TestCommand> = Vec::new();

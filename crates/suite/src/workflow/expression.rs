@@ -23,6 +23,8 @@ const MAX_CONSTANT: usize = 8 << 10;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scope {
     pub(super) matrix: Vec<(String, Node)>,
+    /// Whether the matrix may have further values, which only a run would know.
+    pub(super) has_unknown_values: bool,
     pub(super) env: BTreeMap<String, String>,
     pub(super) inputs: BTreeMap<String, String>,
     /// `Linux`, `macOS` or `Windows`.
@@ -241,7 +243,11 @@ fn look_up(parts: &[SpannedExpr<'_>], scope: &Scope) -> Option<Value> {
     let Value::String(name) = first else { return None };
     if head == "matrix" {
         let own = scope.matrix.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
-        let value = own.map_or(Value::Null, |(_, node)| of_node(node));
+        let value = match own {
+            Some((_, node)) => of_node(node),
+            None if scope.has_unknown_values => return None,
+            None => Value::Null,
+        };
         return rest.iter().try_fold(value, member);
     }
     if !rest.is_empty() {

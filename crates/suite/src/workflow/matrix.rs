@@ -59,6 +59,19 @@ pub(super) fn combinations(matrix: &Node, scope: &Scope) -> Option<Vec<Combinati
     (!all.is_empty() && all.len() <= MAX_COMBINATIONS).then_some(all)
 }
 
+/// All combinations of the values that are written out, and whether others are computed. One empty combination if nothing
+/// is known.
+pub(super) fn known_combinations(matrix: &Node, scope: &Scope) -> (Vec<Combination>, bool) {
+    if let Some(all) = combinations(matrix, scope) {
+        return (all, false);
+    }
+    let is_known =
+        |(_, value): &&(String, Node)| resolved(value, scope).is_some_and(|value| matches!(value, Node::List(_)));
+    let known = matrix.entries().iter().filter(is_known).cloned().collect();
+    let all = combinations(&Node::Map(known), scope);
+    (all.unwrap_or_else(|| vec![Vec::new()]), true)
+}
+
 /// Adds an `include` entry to every combination whose original values it does not overwrite, else as a new
 /// combination.
 fn include(all: &mut Vec<Combination>, included: &[Node]) {
@@ -151,6 +164,9 @@ mod tests {
         check("{os: \"${{ fromJSON('[''a'', ''b'']') }}\"}", &["a", "b"]);
         check("\"${{ fromJSON('{\\\"os\\\": [\\\"a\\\"]}') }}\"", &["a"]);
         check("{os: '${{ fromJSON(needs.a.outputs.b) }}'}", &[]);
+        let partly = parse("{os: '${{ fromJSON(needs.a.outputs.b) }}', py: [1, 2]}", false).unwrap();
+        let (known, has_others) = known_combinations(&partly, &Scope::default());
+        assert_eq!((known.len(), has_others), (2, true));
         // The example from GitHub's documentation.
         check(
             "{fruit: [apple, pear], animal: [cat, dog], include: [{color: green}, {color: pink, animal: cat}, \

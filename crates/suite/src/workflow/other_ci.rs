@@ -5,6 +5,7 @@
 //! are unknown, and so are the variables that a system sets: a line that needs one yields no command.
 
 mod azure;
+mod circle;
 mod gitlab;
 mod job;
 
@@ -15,7 +16,7 @@ use greenlight_readers::ci_step::{CiScript, CiStep};
 
 use self::azure::azure;
 use self::gitlab::gitlab;
-use self::job::{MAX_SCRIPTS, OtherJob, OtherScript, assignments, images, lines, script, variables};
+use self::job::{OtherJob, OtherScript, assignments, lines, script, variables};
 use super::files::{WorkflowFiles, in_tree};
 use super::node::Node;
 use super::purpose::{MAY_FAIL, is_usual, leave_out_what_may_fail, rank};
@@ -30,7 +31,7 @@ type Jobs = fn(&Node, &mut WorkflowFiles<'_, '_>) -> Vec<OtherJob>;
 /// The files of the systems, each with its reader.
 const SYSTEMS: [(&str, Jobs); 8] = [
     (".gitlab-ci.yml", gitlab),
-    (".circleci/config.yml", |document, _| circle(document)),
+    (".circleci/config.yml", |document, _| circle::jobs(document)),
     ("azure-pipelines.yml", |document, _| azure(document)),
     (".azure-pipelines.yml", |document, _| azure(document)),
     (".azure-pipelines/azure-pipelines.yml", |document, _| azure(document)),
@@ -102,56 +103,6 @@ fn step(path: &RepoPath, job: OtherJob) -> Option<CiStep> {
         services: job.services,
         is_aside: false,
     })
-}
-
-/// <https://circleci.com/docs/reference/configuration-reference/>
-fn circle(document: &Node) -> Vec<OtherJob> {
-    let jobs = document.get("jobs").map(Node::entries).unwrap_or_default();
-    let has = |job: &Node, step: &str| {
-        let mut steps = job.get("steps").map(Node::items).unwrap_or_default().iter();
-        steps.any(|own| own.get(step).is_some())
-    };
-    // Jobs pass files on to each other, and so what some of them build is there in others.
-    let persisting = jobs.iter().filter(|(_, job)| has(job, "persist_to_workspace"));
-    let mut shared: Vec<OtherScript> = persisting.flat_map(|(_, job)| circle_scripts(job)).collect();
-    shared.retain(|script| !runs_tests(&script.text, &script.env));
-    jobs.iter()
-        .map(|(name, job)| {
-            let attaches = has(job, "attach_workspace") && !has(job, "persist_to_workspace");
-            let before = if attaches { shared.clone() } else { Vec::new() };
-            let images = images(job.get("docker"));
-            OtherJob {
-                name: name.clone(),
-                scripts: before
-                    .into_iter()
-                    .chain(circle_scripts(job))
-                    .take(MAX_SCRIPTS)
-                    .collect(),
-                own_env: variables(job.get("environment")).into_keys().collect(),
-                env: variables(job.get("environment")),
-                // The first image runs the steps.
-                services: images.into_iter().skip(1).collect(),
-                may_fail: false,
-            }
-        })
-        .collect()
-}
-
-/// The scripts of one job.
-fn circle_scripts(job: &Node) -> Vec<OtherScript> {
-    let steps = job.get("steps").map(Node::items).unwrap_or_default();
-    let directory = job.get("working_directory").and_then(Node::text).unwrap_or_default();
-    // `~/project` and the like is where the repository is checked out.
-    let directory = if directory.starts_with('~') { "" } else { directory };
-    let scripts = steps.iter().filter_map(|step| step.get("run")).map(|run| {
-        let own = run.get("working_directory").and_then(Node::text);
-        OtherScript {
-            directory: own.unwrap_or(directory).to_string(),
-            env: variables(run.get("environment")),
-            ..script(&[Some(run.get("command").unwrap_or(run))])
-        }
-    });
-    scripts.take(MAX_SCRIPTS).collect()
 }
 
 /// <https://buildkite.com/docs/pipelines/configure/step-types/command-step>

@@ -159,10 +159,10 @@ impl CalledWorkflow {
             let is_elsewhere = job.get("container").is_some();
             let rank = rank + u32::from(is_elsewhere) + if tests_an_artifact(job) { LATER } else { 0 };
             let rank = rank + if may_fail(job) { MAY_FAIL } else { 0 };
-            let legs = match job.get("strategy").and_then(|strategy| strategy.get("matrix")) {
+            let (legs, has_unknown_values) = match job.get("strategy").and_then(|strategy| strategy.get("matrix")) {
                 // A computed matrix: the steps may still be the same for all of its jobs.
-                Some(node) => matrix::combinations(node, &self.scope).unwrap_or_else(|| vec![Vec::new()]),
-                None => vec![Vec::new()],
+                Some(node) => matrix::known_combinations(node, &self.scope),
+                None => (vec![Vec::new()], false),
             };
             let mut legs: Vec<JobMatch> = legs
                 .into_iter()
@@ -172,6 +172,7 @@ impl CalledWorkflow {
                     job: number,
                     scope: Scope {
                         matrix: leg,
+                        has_unknown_values,
                         ..self.scope.clone()
                     },
                 })

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::purpose::{arguments, packages, paths_of_python};
+use super::arguments::arguments;
+use super::purpose::{packages, paths_of_python};
 use crate::discover::step::tool::inline_tests;
 use crate::framework::{Ecosystem, Framework};
 use crate::test_command::TestCommand;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use greenlight_tree::checkout::Checkout;
 
-use super::names_a_test;
-use super::purpose::{leaves_out_tests, names_deep_folders, names_modules, names_packages, packages};
+use super::purpose::{names_deep_folders, names_packages, packages};
 use super::variables::is_for_the_job;
+use super::{jvm, names_a_test};
 use crate::ci_build::{BuildCommand, MANAGERS};
 use crate::discover::directory::Directory;
 use crate::discover::others::MAKEFILES;
@@ -233,8 +233,17 @@ fn is_test_program(place: &Directory<'_>, command: &TestCommand) -> bool {
     node == "node" && names_a_test(path) && text.is_some_and(|text| !needs_more(&text))
 }
 
-/// Whether two commands of CI are different scripts or programs of one package: neither stands for the other.
+/// Whether two commands of CI are different scripts or programs of one package, or targets of a Makefile that one job makes
+/// in turn: neither stands for the other.
 pub(super) fn are_two_scripts(place: &Directory<'_>, one: &TestCommand, other: &TestCommand) -> bool {
+    let is_part = |command: &TestCommand| {
+        let mut targets = command.argv.iter().skip(1);
+        let is_longer = |target: &String| names_a_test(target) && target.contains(['_', '-']);
+        is_make(command) && targets.all(is_longer)
+    };
+    if is_part(one) && is_part(other) && one.source == other.source && one.env == other.env {
+        return one.directory == other.directory && one.argv != other.argv;
+    }
     let is_script = |command: &TestCommand| script_of(place, command).is_some() || is_test_program(place, command);
     one.directory == other.directory && one.argv != other.argv && is_script(one) && is_script(other)
 }
@@ -285,9 +294,7 @@ pub(super) fn names_a_part(command: &TestCommand) -> bool {
             !has(&["-run"]) && (has(&["-short"]) != names_packages(&command.argv)) && is_list()
         }
         Ecosystem::Python => names_deep_folders(command),
-        Ecosystem::Java => {
-            names_modules(command) && !leaves_out_tests(&command.argv) && !has(&["--tests", "-Dtest", "-Dit.test"])
-        }
+        Ecosystem::Java => jvm::tests_modules(command),
         _ => false,
     }
 }

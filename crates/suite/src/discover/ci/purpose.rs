@@ -3,6 +3,8 @@
 use greenlight_anchor::RepoPath;
 use greenlight_tree::checkout::Checkout;
 
+use super::arguments::arguments;
+use super::jvm;
 use crate::discover::directory::{Directory, is_directory};
 use crate::framework::Ecosystem;
 use crate::test_command::TestCommand;
@@ -11,7 +13,6 @@ use crate::test_command::TestCommand;
 pub(super) fn is_partial(command: &TestCommand) -> bool {
     let words = || command.argv.iter().skip(1).map(String::as_str);
     let has = |options: &[&str]| words().any(|word| options.contains(&word.split('=').next().unwrap_or(word)));
-    let plain = || words().filter(|word| !word.starts_with('-'));
     match command.framework.spec().ecosystem {
         Ecosystem::Rust => {
             names_tests(&command.argv)
@@ -59,38 +60,33 @@ pub(super) fn is_partial(command: &TestCommand) -> bool {
             };
             names_paths || has(&["--filter", "--group", "--testsuite", "install"])
         }
-        Ecosystem::Java => {
-            has(&["--tests", "-Dtest", "-Dit.test"]) || leaves_out_tests(&command.argv) || names_modules(command)
+        Ecosystem::Java => jvm::is_partial(command),
+        Ecosystem::JavaScript => {
+            /// Options whose value is a file or a pattern, and no test.
+            const VALUED: [&str; 16] = [
+                "-c",
+                "-p",
+                "-r",
+                "--cacheDirectory",
+                "--config",
+                "--env-file",
+                "--experimental-loader",
+                "--import",
+                "--loader",
+                "--opts",
+                "--project",
+                "--reporter",
+                "--require",
+                "--root",
+                "--setupFiles",
+                "--tsconfig",
+            ];
+            let mut words = arguments(&command.argv, &VALUED);
+            words.any(|word| word.contains('.') || is_deep(word))
         }
-        Ecosystem::JavaScript => plain().any(|word| word.contains('.') || is_deep(word)),
         Ecosystem::Dotnet => chooses_categories(&command.argv),
         _ => has(&["--filter", "--group", "install"]),
     }
-}
-
-/// Whether Gradle is told to leave out a task with tests. Others, as in `-x lint`, only check or publish.
-pub(super) fn leaves_out_tests(argv: &[String]) -> bool {
-    let mut pairs = argv.iter().zip(argv.iter().skip(1));
-    pairs.any(|(option, task)| {
-        let is_test = || task.to_ascii_lowercase().contains("test") || task.ends_with("check");
-        matches!(option.as_str(), "-x" | "--exclude-task") && is_test()
-    })
-}
-
-/// Whether a command of Maven or Gradle names modules to test. Modules that are left out, as in `-pl '!it'`, are none.
-pub(super) fn names_modules(command: &TestCommand) -> bool {
-    let words = || command.argv.iter().skip(1).map(String::as_str);
-    let is_list = |word: &str| matches!(word, "-pl" | "--projects");
-    let apart = words().zip(words().skip(1)).filter(|(option, _)| is_list(option));
-    let joined = words().filter_map(|word| word.split_once('=').filter(|(option, _)| is_list(option)));
-    let mut lists = apart.chain(joined).map(|(_, list)| list);
-    if lists.any(|list| list.split(',').any(|module| !module.starts_with(['!', '-']))) {
-        return true;
-    }
-    // Goals of Maven's plugins have colons, too.
-    let mut plain = words().filter(|word| !word.starts_with('-'));
-    let is_lifecycle = |word: &str| matches!(word, "test" | "package" | "verify" | "install");
-    words().any(|word| word.contains(':') && !word.starts_with('-')) && !(is_maven(command) && plain.any(is_lifecycle))
 }
 
 /// The words of a command of Python that are neither options nor runners.
@@ -152,18 +148,6 @@ fn chooses_by_name(argv: &[String]) -> bool {
             .all(|term| term.trim_start_matches(['(', ' ']).starts_with("not "));
         !name.is_empty() && (!leaves_out || name.contains(" or "))
     })
-}
-
-pub(super) fn is_maven(command: &TestCommand) -> bool {
-    let name = command.argv.first().and_then(|program| program.rsplit('/').next());
-    matches!(name, Some("mvn" | "mvnw"))
-}
-
-/// The arguments of a program that are neither options nor values of these options.
-pub(super) fn arguments<'a>(argv: &'a [String], valued: &'a [&str]) -> impl Iterator<Item = &'a str> {
-    let pairs = argv.iter().skip(1).zip(argv);
-    let plain = pairs.filter(|(word, before)| !word.starts_with('-') && !valued.contains(&before.as_str()));
-    plain.map(|(word, _)| word.as_str())
 }
 
 /// Whether `go test` is told a part of the packages: a word that is no value of an option. `.` may be the only one.

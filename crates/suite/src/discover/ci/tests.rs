@@ -205,7 +205,6 @@ fn the_scripts_and_targets_that_ci_calls_are_read() {
     );
 }
 
-/// A script that cannot be read line by line runs as CI calls it, if it is for all tests and for this machine.
 #[test]
 fn scripts_that_cannot_be_taken_apart_run_as_they_are() {
     check(&["./ci/run_tests.sh"], &["./ci/run_tests.sh"]);

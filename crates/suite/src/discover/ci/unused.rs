@@ -206,6 +206,14 @@ fn settings(command: &TestCommand) -> BTreeSet<String> {
         Ecosystem::Go => (&["-tags", "--tags"], &[]),
         Ecosystem::Php => (&["--group", "--testsuite", "-c", "--configuration"], &[]),
         Ecosystem::Python => return own_options_of_pytest(command),
+        // Tasks that a project adds, such as `integrationTest`.
+        Ecosystem::Java => {
+            let tasks = command.argv.iter().skip(1);
+            return tasks
+                .filter(|task| task.ends_with("Test") || task.contains("stress"))
+                .cloned()
+                .collect();
+        }
         _ => return BTreeSet::new(),
     };
     let mut found = BTreeSet::new();

@@ -366,7 +366,8 @@ fn of_project(first: &str, rest: &[&str], sub: &str) -> bool {
                 let name = after.copied().find(|word| !word.starts_with('-'));
                 name.is_some_and(|name| is_task(name) || name == CI || has_tests_in_name(name))
             }
-            _ => false,
+            // They also run scripts without `run`.
+            _ => matches!(first, "pnpm" | "yarn") && is_task(sub),
         },
         "composer" => {
             let is_runner = |word: &&str| ["phpunit", "pest", "tester"].iter().any(|tool| word.contains(tool));

@@ -147,6 +147,12 @@ fn the_modules_that_gradle_and_maven_name_are_what_ci_tests() {
     ];
     let modules = "./gradlew :core:test :cli:test -Pfast";
     check(&format!("steps: [{{run: '{modules}'}}]"), &files, &[modules], &[]);
+    check(
+        "steps: [{run: ./gradlew check}, {run: ./gradlew integrationTest}]",
+        &files,
+        &["./gradlew check"],
+        &["./gradlew integrationTest"],
+    );
     // All tests say more.
     check(
         "steps: [{run: './gradlew :core:test'}, {run: ./gradlew check}]",
@@ -285,6 +291,17 @@ fn tasks_for_other_tests_are_named() {
             "cmake -S . -B .greenlight-build && cmake --build .greenlight-build --parallel 2 && cd .greenlight-build && ctest --output-on-failure",
         ],
         &["make test-integration"],
+    );
+}
+
+#[test]
+fn targets_that_one_job_makes_in_turn_all_run() {
+    let files = [("Makefile", "test: test_a test_b\ntest_a:\n\t./a\ntest_b:\n\t./b\n")];
+    check(
+        "steps: [{run: make test_a}, {run: make test_b}, {run: make test_formatted}]",
+        &files,
+        &["make test_a", "make test_b"],
+        &[],
     );
 }
 

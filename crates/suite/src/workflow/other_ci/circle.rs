@@ -1,0 +1,167 @@
+//! The jobs of CircleCI: <https://circleci.com/docs/reference/configuration-reference/>
+
+use std::collections::BTreeMap;
+
+use super::job::{MAX_SCRIPTS, OtherJob, OtherScript, images, script, variables};
+use crate::discover::runs_tests;
+use crate::workflow::Node;
+
+/// Maximum depth of commands that use commands.
+const MAX_DEPTH: usize = 5;
+/// Maximum length of a text with its parameters.
+const MAX_TEXT: usize = 64 << 10;
+
+/// All jobs, in the order of the file.
+pub(super) fn jobs(document: &Node) -> Vec<OtherJob> {
+    let all = document.get("jobs").map(Node::entries).unwrap_or_default();
+    let has = |job: &Node, step: &str| {
+        let mut steps = job.get("steps").map(Node::items).unwrap_or_default().iter();
+        steps.any(|own| own.get(step).is_some())
+    };
+    // Jobs pass files on to each other, and so what some of them build is there in others.
+    let persisting = all.iter().filter(|(_, job)| has(job, "persist_to_workspace"));
+    let mut shared: Vec<OtherScript> = persisting.flat_map(|(_, job)| scripts(job, document)).collect();
+    shared.retain(|script| !runs_tests(&script.text, &script.env));
+    all.iter()
+        .map(|(name, job)| {
+            let attaches = has(job, "attach_workspace") && !has(job, "persist_to_workspace");
+            let before = if attaches { shared.clone() } else { Vec::new() };
+            let images = images(job.get("docker"));
+            OtherJob {
+                name: name.clone(),
+                scripts: before
+                    .into_iter()
+                    .chain(scripts(job, document))
+                    .take(MAX_SCRIPTS)
+                    .collect(),
+                own_env: variables(job.get("environment")).into_keys().collect(),
+                env: variables(job.get("environment")),
+                // The first image runs the steps.
+                services: images.into_iter().skip(1).collect(),
+                may_fail: false,
+            }
+        })
+        .collect()
+}
+
+/// The scripts of one job.
+fn scripts(job: &Node, document: &Node) -> Vec<OtherScript> {
+    let mut steps = Vec::new();
+    let own = parameters(job, None);
+    add_steps(job, &own, (document, MAX_DEPTH), &mut steps);
+    let directory = job.get("working_directory").and_then(Node::text).unwrap_or_default();
+    // `~/project` and the like is where the repository is checked out.
+    let directory = if directory.starts_with('~') { "" } else { directory };
+    let scripts = steps.iter().filter_map(|step| step.get("run")).map(|run| {
+        let own = run.get("working_directory").and_then(Node::text);
+        OtherScript {
+            directory: own.unwrap_or(directory).to_string(),
+            env: variables(run.get("environment")),
+            ..script(&[Some(run.get("command").unwrap_or(run))])
+        }
+    });
+    scripts.take(MAX_SCRIPTS).collect()
+}
+
+/// Adds the steps of a job or a reusable command, with the steps of the commands that they use in their place.
+/// <https://circleci.com/docs/guides/orchestrate/reusing-config/#authoring-reusable-commands>
+fn add_steps(node: &Node, values: &BTreeMap<String, String>, (document, depth): (&Node, usize), steps: &mut Vec<Node>) {
+    let Some(depth) = depth.checked_sub(1) else {
+        return;
+    };
+    for step in node.get("steps").map(Node::items).unwrap_or_default() {
+        if steps.len() >= MAX_SCRIPTS {
+            return;
+        }
+        let step = filled(step, values);
+        let (name, given) = match (&step, step.entries()) {
+            (Node::Text(name), _) => (name.as_str(), None),
+            (_, [(name, given)]) => (name.as_str(), Some(given)),
+            _ => ("", None),
+        };
+        match document.get("commands").and_then(|commands| commands.get(name)) {
+            Some(command) => add_steps(command, &parameters(command, given), (document, depth), steps),
+            None => steps.push(step),
+        }
+    }
+}
+
+/// The parameters of a job or a command: given ones, or their defaults.
+fn parameters(node: &Node, given: Option<&Node>) -> BTreeMap<String, String> {
+    let declared = node.get("parameters").map(Node::entries).unwrap_or_default().iter();
+    let value = |(name, parameter): &(String, Node)| {
+        let given = given.and_then(|given| given.get(name));
+        Some((name.clone(), given.or_else(|| parameter.get("default"))?.scalar()?))
+    };
+    declared.take(MAX_SCRIPTS).filter_map(value).collect()
+}
+
+/// A step with its parameters replaced, as in `<< parameters.version >>`. Unknown ones stay, and no shell reads them.
+fn filled(node: &Node, values: &BTreeMap<String, String>) -> Node {
+    match node {
+        Node::Text(text) => Node::Text(with_values(text, values)),
+        Node::List(items) => Node::List(items.iter().map(|item| filled(item, values)).collect()),
+        Node::Map(entries) => {
+            let entries = entries
+                .iter()
+                .map(|(name, value)| (name.clone(), filled(value, values)));
+            Node::Map(entries.collect())
+        }
+        other => other.clone(),
+    }
+}
+
+fn with_values(text: &str, values: &BTreeMap<String, String>) -> String {
+    let (mut whole, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once("<<") {
+        let value = after.split_once(">>").and_then(|(inner, after)| {
+            let name = inner.trim().strip_prefix("parameters.")?;
+            Some((values.get(name)?, after))
+        });
+        whole.push_str(before);
+        match value.filter(|_| whole.len() <= MAX_TEXT) {
+            Some((value, after)) => {
+                whole.push_str(value);
+                rest = after;
+            }
+            None => {
+                whole.push_str("<<");
+                rest = after;
+            }
+        }
+    }
+    whole + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workflow::parse;
+
+    #[test]
+    fn reusable_commands_are_the_steps_that_they_stand_for() {
+        let text = "\
+commands:
+  build:
+    parameters: {command: {type: string, default: build}, version: {type: string}}
+    steps:
+      - checkout
+      - setup
+      - run: ./gradlew << parameters.command >> -Pversion=<<parameters.version>>
+  setup: {steps: [{run: npm ci}, setup]}
+jobs:
+  test:
+    parameters: {kind: {type: string, default: unit}}
+    steps: [{build: {version: 25}}, {run: 'npm test << parameters.kind >> << parameters.none >>'}]
+";
+        let jobs = jobs(&parse(text, true).unwrap());
+        let scripts: Vec<&str> = jobs[0].scripts.iter().map(|script| script.text.trim()).collect();
+        // A command that uses itself ends.
+        assert_eq!(&scripts[..2], ["npm ci", "npm ci"]);
+        let last: Vec<&str> = scripts.into_iter().filter(|text| *text != "npm ci").collect();
+        assert_eq!(
+            last,
+            ["./gradlew build -Pversion=25", "npm test unit << parameters.none >>"]
+        );
+    }
+}
