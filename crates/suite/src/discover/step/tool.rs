@@ -3,6 +3,7 @@
 mod cargo;
 mod names;
 mod passive;
+mod php;
 mod python;
 
 pub(in crate::discover) use self::names::build_project;
@@ -86,7 +87,7 @@ pub(in crate::discover) fn unwrapped(mut words: Vec<String>) -> Vec<String> {
     }
     let words = words.split_off(start);
     let inner = of_composer(&words).or_else(|| passive::of_coverage(&words));
-    let inner = inner.or_else(|| cargo::plain(&words));
+    let inner = inner.or_else(|| cargo::plain(&words)).or_else(|| php::plain(&words));
     inner.unwrap_or(words)
 }
 
