@@ -128,32 +128,7 @@ impl<'p, 't> ScriptReader<'p, 't> {
                 let set = words(self.parsed, node)?;
                 self.env.extend(set.iter().filter_map(assignment));
             }
-            "list" if is_excused(self.parsed, node) => {
-                let from = self.lines.len();
-                if let Some(first) = children(node).first() {
-                    self.statement(*first, before, depth)?;
-                }
-                self.lines.iter_mut().skip(from).for_each(|line| line.may_fail = true);
-            }
-            "list" => {
-                let mut before = before;
-                let mut holds = None;
-                for child in children(node) {
-                    match child.kind() {
-                        "test_command" => {
-                            self.branch(child)?;
-                            holds = self.conditions().holds(child, MAX_DEPTH).filter(|_| is_certain(before));
-                            before = After::Condition;
-                        }
-                        "&&" if holds == Some(false) => before = After::Other,
-                        "&&" if before == After::Condition && holds.is_none() => {}
-                        "&&" => before = After::Success,
-                        "||" if holds == Some(false) => before = After::Success,
-                        "||" => before = After::Other,
-                        _ => self.statement(child, before, depth)?,
-                    }
-                }
-            }
+            "list" => self.list(node, before, depth)?,
             "pipeline" => self.apart(|reader| {
                 let mut before = before;
                 for child in children(node).into_iter().filter(Node::is_named) {
@@ -210,6 +185,35 @@ impl<'p, 't> ScriptReader<'p, 't> {
             }
             self.env.extend(set);
         }
+    }
+
+    /// Commands with `&&` and `||` between them.
+    fn list(&mut self, node: Node<'p>, mut before: After, depth: usize) -> Option<()> {
+        if is_excused(self.parsed, node) {
+            let from = self.lines.len();
+            if let Some(first) = children(node).first() {
+                self.statement(*first, before, depth)?;
+            }
+            self.lines.iter_mut().skip(from).for_each(|line| line.may_fail = true);
+            return Some(());
+        }
+        let mut holds = None;
+        for child in children(node) {
+            match child.kind() {
+                "test_command" => {
+                    self.branch(child)?;
+                    holds = self.conditions().holds(child, MAX_DEPTH).filter(|_| is_certain(before));
+                    before = After::Condition;
+                }
+                "&&" if holds == Some(false) => before = After::Other,
+                "&&" if before == After::Condition && holds.is_none() => {}
+                "&&" => before = After::Success,
+                "||" if holds == Some(false) => before = After::Success,
+                "||" => before = After::Other,
+                _ => self.statement(child, before, depth)?,
+            }
+        }
+        Some(())
     }
 
     /// Reads what runs in a separate shell. The directory and the variables of this one stay the same.

@@ -19,12 +19,20 @@ const MAX_TEXT: usize = 64 << 10;
 /// Maximum length of a call with its arguments; its result is longer by less than the length of an expression.
 const MAX_CONSTANT: usize = 8 << 10;
 
+/// How much of a matrix is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum MatrixExtent {
+    #[default]
+    Whole,
+    /// It may have further values, which only a run would know.
+    Partial,
+}
+
 /// The values that expressions can refer to.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scope {
     pub(super) matrix: Vec<(String, Node)>,
-    /// Whether the matrix may have further values, which only a run would know.
-    pub(super) has_unknown_values: bool,
+    pub(super) extent: MatrixExtent,
     pub(super) env: BTreeMap<String, String>,
     pub(super) inputs: BTreeMap<String, String>,
     /// `Linux`, `macOS` or `Windows`.
@@ -245,7 +253,7 @@ fn look_up(parts: &[SpannedExpr<'_>], scope: &Scope) -> Option<Value> {
         let own = scope.matrix.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
         let value = match own {
             Some((_, node)) => of_node(node),
-            None if scope.has_unknown_values => return None,
+            None if scope.extent == MatrixExtent::Partial => return None,
             None => Value::Null,
         };
         return rest.iter().try_fold(value, member);

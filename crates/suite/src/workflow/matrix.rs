@@ -1,7 +1,7 @@
 //! Expands a matrix into its jobs:
 //! <https://docs.github.com/en/actions/how-tos/write-workflows/choose-what-workflows-do/run-job-variations>
 
-use super::expression::{Scope, interpolate, structure};
+use super::expression::{MatrixExtent, Scope, interpolate, structure};
 use super::node::Node;
 
 /// GitHub's own limit on the jobs of a matrix.
@@ -59,17 +59,17 @@ pub(super) fn combinations(matrix: &Node, scope: &Scope) -> Option<Vec<Combinati
     (!all.is_empty() && all.len() <= MAX_COMBINATIONS).then_some(all)
 }
 
-/// All combinations of the values that are written out, and whether others are computed. One empty combination if nothing
+/// All combinations of the values that are written out, and whether there may be others. One empty combination if nothing
 /// is known.
-pub(super) fn known_combinations(matrix: &Node, scope: &Scope) -> (Vec<Combination>, bool) {
+pub(super) fn known_combinations(matrix: &Node, scope: &Scope) -> (Vec<Combination>, MatrixExtent) {
     if let Some(all) = combinations(matrix, scope) {
-        return (all, false);
+        return (all, MatrixExtent::Whole);
     }
     let is_known =
         |(_, value): &&(String, Node)| resolved(value, scope).is_some_and(|value| matches!(value, Node::List(_)));
     let known = matrix.entries().iter().filter(is_known).cloned().collect();
     let all = combinations(&Node::Map(known), scope);
-    (all.unwrap_or_else(|| vec![Vec::new()]), true)
+    (all.unwrap_or_else(|| vec![Vec::new()]), MatrixExtent::Partial)
 }
 
 /// Adds an `include` entry to every combination whose original values it does not overwrite, else as a new
@@ -165,8 +165,8 @@ mod tests {
         check("\"${{ fromJSON('{\\\"os\\\": [\\\"a\\\"]}') }}\"", &["a"]);
         check("{os: '${{ fromJSON(needs.a.outputs.b) }}'}", &[]);
         let partly = parse("{os: '${{ fromJSON(needs.a.outputs.b) }}', py: [1, 2]}", false).unwrap();
-        let (known, has_others) = known_combinations(&partly, &Scope::default());
-        assert_eq!((known.len(), has_others), (2, true));
+        let (known, extent) = known_combinations(&partly, &Scope::default());
+        assert_eq!((known.len(), extent), (2, MatrixExtent::Partial));
         // The example from GitHub's documentation.
         check(
             "{fruit: [apple, pear], animal: [cat, dog], include: [{color: green}, {color: pink, animal: cat}, \

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::CiStep;
 
-use super::expression::{Scope, is_false};
+use super::expression::{MatrixExtent, Scope, is_false};
 use super::files::WorkflowFiles;
 use super::legs::distance;
 use super::needed::tests_an_artifact;
@@ -159,10 +159,10 @@ impl CalledWorkflow {
             let is_elsewhere = job.get("container").is_some();
             let rank = rank + u32::from(is_elsewhere) + if tests_an_artifact(job) { LATER } else { 0 };
             let rank = rank + if may_fail(job) { MAY_FAIL } else { 0 };
-            let (legs, has_unknown_values) = match job.get("strategy").and_then(|strategy| strategy.get("matrix")) {
+            let (legs, extent) = match job.get("strategy").and_then(|strategy| strategy.get("matrix")) {
                 // A computed matrix: the steps may still be the same for all of its jobs.
                 Some(node) => matrix::known_combinations(node, &self.scope),
-                None => (vec![Vec::new()], false),
+                None => (vec![Vec::new()], MatrixExtent::Whole),
             };
             let mut legs: Vec<JobMatch> = legs
                 .into_iter()
@@ -172,7 +172,7 @@ impl CalledWorkflow {
                     job: number,
                     scope: Scope {
                         matrix: leg,
-                        has_unknown_values,
+                        extent,
                         ..self.scope.clone()
                     },
                 })
