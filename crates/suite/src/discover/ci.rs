@@ -213,7 +213,7 @@ impl StepCommands<'_> {
         }
         // A script of Composer or a target may be named after what it runs, and its options are not those of that.
         let runner = command.argv.first().map_or("", String::as_str);
-        let is_target = matches!(runner, "make" | "gmake" | "just" | "mise" | "task");
+        let is_target = matches!(runner, "make" | "gmake" | "just" | "mise" | "pixi" | "task");
         if is_target {
             command.framework = Framework::Other;
         }

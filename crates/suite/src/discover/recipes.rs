@@ -5,6 +5,7 @@
 mod conditions;
 mod justfile;
 mod mise;
+mod pixi;
 mod script_file;
 mod taskfile;
 
@@ -54,6 +55,10 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String], env: &BTreeMap<Str
             let text = read(&mise::FILES)?;
             let file = |path: &str| place.text(path).filter(|text| text.len() <= MAX_FILE);
             Some(vec![mise::script(&text, rest, &file)?])
+        }
+        "pixi" => {
+            let file = |path: &str| place.text(path).filter(|text| text.len() <= MAX_FILE);
+            Some(vec![pixi::script(rest, &file)?])
         }
         "task" => Some(vec![taskfile::script(&read(&others::TASKFILES)?, rest)?]),
         "tox" => Some(python::tox::call(place, rest, env)?.scripts),

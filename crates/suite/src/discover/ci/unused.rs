@@ -58,9 +58,9 @@ impl StepCommands<'_> {
     /// Names the lines with other tools and scripts that do not run. Those of task runners may run the same tests as the
     /// commands of the files, unless their names say that these are others.
     pub(in crate::discover) fn name_others(&self, all: &mut [TestCommand]) {
-        const RUNNERS: [&str; 15] = [
-            "bun", "composer", "dotnet", "gmake", "hatch", "just", "make", "mise", "nox", "npm", "pnpm", "rake",
-            "task", "tox", "yarn",
+        const RUNNERS: [&str; 16] = [
+            "bun", "composer", "dotnet", "gmake", "hatch", "just", "make", "mise", "nox", "npm", "pixi", "pnpm",
+            "rake", "task", "tox", "yarn",
         ];
         let mut named = BTreeSet::new();
         for other in &self.other {

@@ -375,7 +375,7 @@ fn of_project(first: &str, rest: &[&str], sub: &str) -> bool {
             // `composer check-platform-reqs` is a command of Composer.
             sub != "check-platform-reqs" && (has_task || rest.iter().any(is_runner))
         }
-        "make" | "gmake" | "just" | "mise" | "task" => {
+        "make" | "gmake" | "just" | "mise" | "pixi" | "task" => {
             let is_tool = |word: &&str| matches!(*word, "jest" | "phpunit" | "pest" | "pytest" | "rspec" | "vitest");
             has_task || rest.contains(&CI) || rest.iter().any(is_tool)
         }
