@@ -47,50 +47,48 @@ impl<'p, 't> Conditions<'p, 't> {
     }
 
     fn of_if<'n>(&self, branch: Node<'n>) -> Option<Vec<Node<'n>>> {
-        let mut clause = branch;
-        loop {
-            let all = children(clause);
-            let then = all.iter().position(|child| child.kind() == "then")?;
-            let mut conditions = all[..then].iter().filter(|child| child.is_named());
-            let (Some(condition), None) = (conditions.next(), conditions.next()) else {
-                return None;
-            };
-            let is_clause = |child: &Node<'_>| matches!(child.kind(), "elif_clause" | "else_clause");
-            if self.holds(*condition, MAX_DEPTH)? {
-                let body = all[then..].iter().filter(|child| child.is_named() && !is_clause(child));
-                return Some(body.copied().collect());
+        let is_clause = |child: &Node<'_>| matches!(child.kind(), "elif_clause" | "else_clause");
+        // Those of an `elif` are beside it, not in it.
+        let (clauses, own): (Vec<Node<'n>>, _) = children(branch).into_iter().partition(is_clause);
+        let first = self.of_clause(&own)?;
+        if first.is_some() {
+            return Some(first.unwrap_or_default());
+        }
+        for clause in clauses {
+            let parts = children(clause);
+            if clause.kind() == "else_clause" {
+                return Some(parts.into_iter().filter(Node::is_named).collect());
             }
-            // Those of an `elif` are beside it, not in it.
-            let of_branch = children(branch);
-            let after = of_branch
-                .iter()
-                .position(|child| *child == clause)
-                .map_or(0, |at| at + 1);
-            match of_branch[after..].iter().find(|child| is_clause(child)) {
-                None => return Some(Vec::new()),
-                Some(other) if other.kind() == "else_clause" => {
-                    return Some(children(*other).into_iter().filter(Node::is_named).collect());
-                }
-                Some(other) => clause = *other,
+            if let Some(body) = self.of_clause(&parts)? {
+                return Some(body);
             }
         }
+        Some(Vec::new())
+    }
+
+    /// The statements after a condition: the inner `None` if it does not hold, the outer one if only a shell would know.
+    fn of_clause<'n>(&self, parts: &[Node<'n>]) -> Option<Option<Vec<Node<'n>>>> {
+        let then = parts.iter().position(|child| child.kind() == "then")?;
+        let mut conditions = parts[..then].iter().filter(|child| child.is_named());
+        let (Some(condition), None) = (conditions.next(), conditions.next()) else {
+            return None;
+        };
+        let body = || parts[then..].iter().filter(|child| child.is_named()).copied().collect();
+        Some(self.holds(*condition, MAX_DEPTH)?.then(body))
     }
 
     fn of_case<'n>(&self, branch: Node<'n>) -> Option<Vec<Node<'n>>> {
         let value = self.value(branch.child_by_field_name("value")?)?;
         for item in children(branch).into_iter().filter(|child| child.kind() == "case_item") {
-            let mut cursor = item.walk();
-            let patterns: Vec<Node<'_>> = item.children_by_field_name("value", &mut cursor).collect();
+            let parts = children(item);
+            let end = parts.iter().position(|child| child.kind() == ")")?;
             let mut is_chosen = false;
-            for pattern in &patterns {
-                is_chosen |= self.matches(&value, *pattern)?;
+            for pattern in parts[..end].iter().filter(|child| child.is_named()) {
+                is_chosen |= self.matches(&value, *pattern, true)?;
             }
             if is_chosen {
-                let ends_here = !children(item).iter().any(|child| matches!(child.kind(), ";&" | ";;&"));
-                let body = children(item)
-                    .into_iter()
-                    .filter(|child| child.is_named() && !patterns.contains(child));
-                return ends_here.then(|| body.collect());
+                let ends_here = !parts.iter().any(|child| matches!(child.kind(), ";&" | ";;&"));
+                return ends_here.then(|| parts[end..].iter().filter(|child| child.is_named()).copied().collect());
             }
         }
         Some(Vec::new())
@@ -98,23 +96,36 @@ impl<'p, 't> Conditions<'p, 't> {
 
     /// Whether a condition holds. `None` if only a shell would know.
     pub(super) fn holds(&self, condition: Node<'_>, depth: usize) -> Option<bool> {
+        self.holds_in(condition, depth, true)
+    }
+
+    /// The same inside of `[[ … ]]`, where a word on the right is a pattern, or inside of `[ … ]`, where words that are
+    /// empty disappear.
+    fn holds_in(&self, condition: Node<'_>, depth: usize, is_bash: bool) -> Option<bool> {
         let depth = depth.checked_sub(1)?;
         let parts = children(condition);
+        let holds = |node: Node<'_>| self.holds_in(node, depth, is_bash);
+        let value = |node: Node<'_>| {
+            let is_quoted = !matches!(node.kind(), "simple_expansion" | "expansion");
+            self.value(node)
+                .filter(|value| is_bash || is_quoted || !value.is_empty())
+        };
         match condition.kind() {
             "test_command" | "parenthesized_expression" => {
+                let is_bash = is_bash && !self.parsed.raw(condition).starts_with("[ ");
                 let mut named = parts.into_iter().filter(Node::is_named);
                 let only = named.next().filter(|_| named.next().is_none())?;
-                self.holds(only, depth)
+                self.holds_in(only, depth, is_bash)
             }
-            "negated_command" => Some(!self.holds(*parts.last()?, depth)?),
+            "negated_command" => Some(!holds(*parts.last()?)?),
             "unary_expression" => {
                 let [operator, operand] = parts.as_slice() else {
                     return None;
                 };
                 match self.parsed.raw(*operator) {
-                    "!" => Some(!self.holds(*operand, depth)?),
-                    "-n" => Some(!self.value(*operand)?.is_empty()),
-                    "-z" => Some(self.value(*operand)?.is_empty()),
+                    "!" => Some(!holds(*operand)?),
+                    "-n" => Some(!value(*operand)?.is_empty()),
+                    "-z" => Some(value(*operand)?.is_empty()),
                     _ => None,
                 }
             }
@@ -122,7 +133,7 @@ impl<'p, 't> Conditions<'p, 't> {
                 let [left, operator, right] = parts.as_slice() else {
                     return None;
                 };
-                let both = || (self.holds(*left, depth), self.holds(*right, depth));
+                let both = || (holds(*left), holds(*right));
                 match self.parsed.raw(*operator) {
                     "&&" => match both() {
                         (Some(false), _) | (_, Some(false)) => Some(false),
@@ -132,9 +143,9 @@ impl<'p, 't> Conditions<'p, 't> {
                         (Some(true), _) | (_, Some(true)) => Some(true),
                         (left, right) => Some(left? || right?),
                     },
-                    "=" | "==" => self.matches(&self.value(*left)?, *right),
-                    "!=" => Some(!self.matches(&self.value(*left)?, *right)?),
-                    operator => compared(operator, &self.value(*left)?, &self.value(*right)?),
+                    "=" | "==" => self.matches(&value(*left)?, *right, is_bash),
+                    "!=" => Some(!self.matches(&value(*left)?, *right, is_bash)?),
+                    operator => compared(operator, &value(*left)?, &value(*right)?),
                 }
             }
             "command" => self.of_command(condition),
@@ -163,13 +174,13 @@ impl<'p, 't> Conditions<'p, 't> {
     }
 
     /// Whether a value matches a word, which may be a pattern.
-    fn matches(&self, value: &str, pattern: Node<'_>) -> Option<bool> {
+    fn matches(&self, value: &str, pattern: Node<'_>, may_be_pattern: bool) -> Option<bool> {
         let word = Word::of(self.parsed, pattern)?;
         if !word.has_pattern {
             return Some(value == self.expanded(&word)?);
         }
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "*?-_./: ".contains(c);
-        if !word.plain.chars().all(is_plain) {
+        if !may_be_pattern || !word.plain.chars().all(is_plain) {
             return None;
         }
         let glob = GlobBuilder::new(&word.plain).build().ok()?;
@@ -212,7 +223,7 @@ mod tests {
             ("EMPTY".to_owned(), String::new()),
             ("LEVEL".to_owned(), "3".to_owned()),
         ]);
-        let found = lines(script, &known, |words| words[0] == "test");
+        let found = lines(script, &known, |words| words[0] == "check");
         let shown = |lines: Vec<super::super::SimpleCommand>| {
             let lines = lines.iter().map(|line| line.words.join(" "));
             lines.collect::<Vec<_>>().join("; ")
@@ -222,22 +233,22 @@ mod tests {
 
     #[test]
     fn a_branch_on_ci_is_followed() {
-        check("if [ -z $CI ]; then\n  test local\nfi\ntest all", Some("test all"));
+        check("if [ -z $CI ]; then\n  check local\nfi\ncheck all", Some("check all"));
         check(
-            "if [ -n \"$GITHUB_ACTIONS\" ]; then test ci; else test local; fi",
-            Some("test ci"),
+            "if [ -n \"$GITHUB_ACTIONS\" ]; then check ci; else check local; fi",
+            Some("check ci"),
         );
         check(
-            "if [[ -z \"${CI:-}\" ]]; then test local; else test ci; fi",
-            Some("test ci"),
+            "if [[ -z \"${CI:-}\" ]]; then check local; else check ci; fi",
+            Some("check ci"),
         );
         check(
-            "if [ \"$(uname)\" == \"Darwin\" ]; then test mac; elif [[ $OSTYPE == linux* ]]; then test linux; fi",
-            Some("test linux"),
+            "if [ \"$(uname)\" == \"Darwin\" ]; then check mac; elif [[ $OSTYPE == linux* ]]; then check linux; fi",
+            Some("check linux"),
         );
-        check("if [ -z $OTHER ]; then test local; fi", None);
-        check("if [ -n \"$CI\" ]; [ -f key ]; then test a; else test b; fi", None);
-        check("if [ -f key ]; then test a; fi", None);
+        check("if [ -z $OTHER ]; then check local; fi", None);
+        check("if [ -n \"$CI\" ]; [ -f key ]; then check a; else check b; fi", None);
+        check("if [ -f key ]; then check a; fi", None);
     }
 
     #[test]
@@ -245,7 +256,9 @@ mod tests {
         for (condition, holds) in [
             ("[[ $TASK == tox-* ]]", Some(true)),
             ("[[ $TASK != tox-* ]]", Some(false)),
-            ("[ \"$TASK\" = tox-* ]", Some(true)),
+            ("[ \"$TASK\" = tox-* ]", None),
+            ("[ -n $EMPTY ]", None),
+            ("[[ -n $EMPTY ]]", Some(false)),
             ("[ \"$TASK\" = \"tox-unit\" ]", Some(true)),
             ("! [ \"$TASK\" = \"tox-unit\" ]", Some(false)),
             ("[ ! -z \"$TASK\" ]", Some(true)),
@@ -261,28 +274,40 @@ mod tests {
             ("[[ $TASK == tox-+(a) ]]", None),
             ("grep x y", None),
         ] {
-            let script = format!("if {condition}; then test a; else test b; fi");
-            let expected = holds.map(|holds| if holds { "test a" } else { "test b" });
+            let script = format!("if {condition}; then check a; else check b; fi");
+            let expected = holds.map(|holds| if holds { "check a" } else { "check b" });
             check(&script, expected);
         }
-        check("X=1\nif [ $X = 1 ]; then test a; fi", Some("test a"));
-        check("X=$(date)\nif [ $X = 1 ]; then test a; fi", None);
-        check("[ $LEVEL = 3 ] && test a\n[ $LEVEL = 4 ] && test b", Some("test a"));
-        check("[ $LEVEL = 3 ] || test a\n[ $LEVEL = 4 ] || test b", Some("test b"));
-        check("if [ -f x ]; then ruff; elif [ $LEVEL = 3 ]; then test b; fi", None);
+        check("X=1\nif [ $X = 1 ]; then check a; fi", Some("check a"));
+        check("X=$(date)\nif [ $X = 1 ]; then check a; fi", None);
+        check("[ $LEVEL = 3 ] && check a\n[ $LEVEL = 4 ] && check b", Some("check a"));
+        check("[ $LEVEL = 3 ] || check a\n[ $LEVEL = 4 ] || check b", Some("check b"));
+        check("[ \"$CI\" != true ] && check local || check ci", Some("check ci"));
+        check("[ -z \"$CI\" ] && [ -d x ] && check local\ncheck", Some("check"));
+        check("[ \"$TASK\" = tox-unit ] && [ -f x ] || check all", None);
+        check("test -z \"$CI\" && check local || check ci", Some("check ci"));
+        check("[ \"$TASK\" = tox-unit ] && exit 0\ncheck", Some(""));
+        check("ruff && check a || check b", Some("ruff; check a"));
+        // A branch may have changed it.
         check(
-            "case \"$TASK\" in\n  lint|doc*) ruff ;;\n  tox-*) A=b test \"${TASK#tox-}\";;\n  *) test c; esac",
-            Some("test \u{1}\"TASK#tox-\u{1}"),
+            "X=0\nif [ -f x ]; then X=1; fi\nif [ $X = 1 ]; then check a; else check b; fi",
+            None,
         );
-        check("case $LEVEL in [0-2]) test a;; esac", None);
-        check("case $LEVEL in 1) test a;; esac\ntest b", Some("test b"));
-        check("case $LEVEL in 3) test a;;& *) test b;; esac", None);
+        check("unset TASK\nif [ -z \"$TASK\" ]; then check a; fi", Some("check a"));
+        check("if [ -f x ]; then ruff; elif [ $LEVEL = 3 ]; then check b; fi", None);
+        check(
+            "case \"$TASK\" in\n  lint|doc*) ruff ;;\n  tox-*) A=b check \"${TASK#tox-}\";;\n  *) check c; esac",
+            Some("check \u{1}\"TASK#tox-\u{1}"),
+        );
+        check("case $LEVEL in [0-2]) check a;; esac", None);
+        check("case $LEVEL in 1) check a;; esac\ncheck b", Some("check b"));
+        check("case $LEVEL in 3) check a;;& *) check b;; esac", None);
     }
 
     /// Each condition looks at all variables.
     #[test]
     fn many_conditions_are_bounded() {
-        let script = format!("{}test", "if [ $LEVEL = 4 ]; then test; fi\n".repeat(3_000));
-        check(&script, Some(""));
+        let script = format!("{}check", "if [ $LEVEL = 4 ]; then check; fi\n".repeat(3_000));
+        check(&script, None);
     }
 }

@@ -3,14 +3,15 @@
 //! Follows lists and the first command of pipelines, and ignores redirections. Branches are not followed.
 
 mod compound;
+mod lists;
+mod variables;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tree_sitter::Node;
 
-use self::compound::Function;
+use self::variables::{Arguments, Variables};
 use super::conditions::Conditions;
-use super::directory::expanded;
 use super::word::{QUOTED, VARIABLE, Word, has_gaps, is_name, is_redirection, words};
 use super::{MAX_DEPTH, Parsed, children};
 
@@ -48,8 +49,7 @@ pub(crate) fn lines(
         parsed: &parsed,
         matters: &matters,
         known,
-        env: Vec::new(),
-        exported: BTreeSet::new(),
+        variables: Variables::default(),
         directory: Vec::new(),
         output: None,
         functions: HashMap::new(),
@@ -80,14 +80,12 @@ struct ScriptReader<'p, 't> {
     matters: &'p dyn Fn(&[String]) -> bool,
     /// The variables that are set before the script runs.
     known: &'p BTreeMap<String, String>,
-    env: Vec<(String, String)>,
-    /// The names of the variables that are passed on to programs.
-    exported: BTreeSet<String>,
+    variables: Variables,
     directory: Vec<String>,
     /// The file that the current statements write to.
     output: Option<String>,
     /// The bodies of the functions that are defined so far.
-    functions: HashMap<&'t str, Function<'p>>,
+    functions: HashMap<&'t str, Node<'p>>,
     lines: Vec<SimpleCommand>,
     seen: usize,
     has_ended: bool,
@@ -116,34 +114,32 @@ impl<'p, 't> ScriptReader<'p, 't> {
             "command" => self.command(node, before, depth)?,
             "function_definition" => {
                 let (name, body) = (node.child_by_field_name("name")?, node.child_by_field_name("body")?);
-                let is_harmless = self.branch(body).is_some();
-                self.functions
-                    .insert(self.parsed.raw(name), Function { body, is_harmless });
+                self.functions.insert(self.parsed.raw(name), body);
             }
             "declaration_command" | "variable_assignment" | "variable_assignments"
                 if matches!(before, After::Condition | After::Other) => {}
-            "declaration_command" => self.declare(&words(self.parsed, node)?),
-            "variable_assignment" => self.env.extend(assignment(&Word::of(self.parsed, node)?)),
-            "variable_assignments" => {
-                let set = words(self.parsed, node)?;
-                self.env.extend(set.iter().filter_map(assignment));
-            }
-            "list" => self.list(node, before, depth)?,
-            "pipeline" => self.apart(|reader| {
-                let mut before = before;
-                for child in children(node).into_iter().filter(Node::is_named) {
-                    reader.statement(child, before, depth)?;
-                    before = After::Other;
+            "declaration_command" => self.declare(&words(self.parsed, node)?)?,
+            "unset_command" => {
+                for word in words(self.parsed, node)?
+                    .iter()
+                    .skip(1)
+                    .filter(|word| is_name(&word.plain))
+                {
+                    self.variables.assign(word.plain.clone(), String::new())?;
                 }
-                Some(())
-            })?,
+            }
+            "variable_assignment" => self.assign(&Word::of(self.parsed, node)?)?,
+            "variable_assignments" => {
+                for word in words(self.parsed, node)? {
+                    self.assign(&word)?;
+                }
+            }
+            "list" => _ = self.list(node, before, depth)?,
+            "pipeline" => self.apart(|reader| reader.pipeline(node, before, depth))?,
             "redirected_statement" if has_gaps(self.parsed, node) => self.branch(node)?,
             "redirected_statement" => {
                 let outer = self.output.clone();
-                let file = node.child_by_field_name("redirect");
-                let file = file.and_then(|redirect| redirect.child_by_field_name("destination"));
-                let file = file.and_then(|file| Word::of(self.parsed, file));
-                self.output = file.map(|file| file.marked).or(self.output.take());
+                self.output = self.written_to(node).or(self.output.take());
                 for child in children(node) {
                     match child.kind() {
                         "heredoc_redirect" => self.branch(child)?,
@@ -153,16 +149,18 @@ impl<'p, 't> ScriptReader<'p, 't> {
                 }
                 self.output = outer;
             }
-            "if_statement" | "case_statement" if is_certain(before) => match self.conditions().taken(node) {
-                Some(statements) => {
-                    for statement in statements {
-                        if !self.has_ended {
-                            self.statement(statement, before, depth)?;
+            "if_statement" | "case_statement" if is_certain(before) => {
+                match self.conditions(children(node).len()).taken(node) {
+                    Some(statements) => {
+                        for statement in statements {
+                            if !self.has_ended {
+                                self.statement(statement, before, depth)?;
+                            }
                         }
                     }
+                    None => self.branch(node)?,
                 }
-                None => self.branch(node)?,
-            },
+            }
             "for_statement" => self.repeat(node, before, depth)?,
             "compound_statement" if is_certain(before) => self.statements(node, before, depth)?,
             "subshell" if is_certain(before) => {
@@ -173,70 +171,79 @@ impl<'p, 't> ScriptReader<'p, 't> {
         Some(())
     }
 
+    /// Sets a variable, if a word does so.
+    fn assign(&mut self, word: &Word) -> Option<()> {
+        match assignment(word) {
+            Some((name, value)) => self.variables.assign(name, value),
+            None => Some(()),
+        }
+    }
+
     /// Sets and exports variables, as in `export A=b C` and `local A=b`.
-    fn declare(&mut self, words: &[Word]) {
-        let is_export = |word: &&Word| matches!(word.plain.as_str(), "export" | "-x" | "-gx");
-        let exports = words.iter().take(2).any(|word| is_export(&word));
+    fn declare(&mut self, words: &[Word]) -> Option<()> {
+        let is = |names: &[&str]| words.iter().take(2).any(|word| names.contains(&word.plain.as_str()));
+        let (exports, is_local) = (is(&["export", "-x", "-gx"]), is(&["local"]));
         for word in words.iter().skip(1) {
             let set = assignment(word);
             let name = set.as_ref().map_or(word.plain.as_str(), |(name, _)| name);
             if exports && is_name(name) {
-                self.exported.insert(name.to_owned());
+                self.variables.exported.insert(name.to_owned());
             }
-            self.env.extend(set);
-        }
-    }
-
-    /// Commands with `&&` and `||` between them.
-    fn list(&mut self, node: Node<'p>, mut before: After, depth: usize) -> Option<()> {
-        if is_excused(self.parsed, node) {
-            let from = self.lines.len();
-            if let Some(first) = children(node).first() {
-                self.statement(*first, before, depth)?;
+            if is_local && is_name(name) {
+                self.variables.is_local(name);
             }
-            self.lines.iter_mut().skip(from).for_each(|line| line.may_fail = true);
-            return Some(());
-        }
-        let mut holds = None;
-        for child in children(node) {
-            match child.kind() {
-                "test_command" => {
-                    self.branch(child)?;
-                    holds = self.conditions().holds(child, MAX_DEPTH).filter(|_| is_certain(before));
-                    before = After::Condition;
-                }
-                "&&" if holds == Some(false) => before = After::Other,
-                "&&" if before == After::Condition && holds.is_none() => {}
-                "&&" => before = After::Success,
-                "||" if holds == Some(false) => before = After::Success,
-                "||" => before = After::Other,
-                _ => self.statement(child, before, depth)?,
-            }
+            self.assign(word)?;
         }
         Some(())
+    }
+
+    /// Commands with `|` between them. Only the first is read; `tee` may say where its output goes.
+    fn pipeline(&mut self, node: Node<'p>, mut before: After, depth: usize) -> Option<()> {
+        let parts: Vec<Node<'p>> = children(node).into_iter().filter(Node::is_named).collect();
+        let last = parts
+            .last()
+            .and_then(|last| words(self.parsed, *last))
+            .unwrap_or_default();
+        let last: Vec<&str> = last.iter().map(|word| word.marked.as_str()).collect();
+        let outer = self.output.clone();
+        if let ["tee", "-a", file] | ["tee", file] = last.as_slice() {
+            self.output = Some((*file).to_owned());
+        }
+        for part in parts {
+            self.statement(part, before, depth)?;
+            before = After::Other;
+        }
+        self.output = outer;
+        Some(())
+    }
+
+    /// The file that the output of a statement is redirected to.
+    fn written_to(&self, node: Node<'p>) -> Option<String> {
+        let parts = children(node)
+            .into_iter()
+            .filter(|child| child.kind() == "file_redirect");
+        let is_output = |redirect: &Node<'_>| {
+            let descriptor = redirect.child_by_field_name("descriptor");
+            let raw = self.parsed.raw(*redirect);
+            raw.starts_with('>') || descriptor.is_some_and(|number| self.parsed.raw(number) == "1")
+        };
+        let file = parts.filter(is_output).last()?.child_by_field_name("destination")?;
+        Some(Word::of(self.parsed, file)?.marked)
     }
 
     /// Reads what runs in a separate shell. The directory and the variables of this one stay the same.
     fn apart(&mut self, read: impl FnOnce(&mut Self) -> Option<()>) -> Option<()> {
         self.seen += 1;
-        let (directory, env, has_ended) = (self.directory.clone(), self.env.len(), self.has_ended);
+        let outer = (self.directory.clone(), self.variables.clone(), self.has_ended);
         read(self)?;
-        (self.directory, self.has_ended) = (directory, has_ended);
-        self.env.truncate(env);
+        (self.directory, self.variables, self.has_ended) = outer;
         Some(())
     }
 
-    /// The variables that conditions may ask for here.
-    fn conditions(&mut self) -> Conditions<'p, 't> {
-        self.seen += 1;
-        let mut values = self.known.clone();
-        for (name, value) in &self.env {
-            match expanded(value, &values) {
-                Some(value) => values.insert(name.clone(), value),
-                None => values.remove(name),
-            };
-        }
-        Conditions::new(self.parsed, values)
+    /// The variables that conditions may ask for here, of which there are so many.
+    fn conditions(&mut self, count: usize) -> Conditions<'p, 't> {
+        self.seen += count;
+        Conditions::new(self.parsed, self.variables.values(self.known))
     }
 
     /// Earlier variables with the path of the current directory are unknown in another one.
@@ -245,7 +252,7 @@ impl<'p, 't> ScriptReader<'p, 't> {
             format!("{VARIABLE}PWD{VARIABLE}"),
             format!("{VARIABLE}{QUOTED}PWD{VARIABLE}"),
         ];
-        for (_, value) in &mut self.env {
+        for (_, value) in &mut self.variables.set {
             if here.iter().any(|here| value.contains(here)) {
                 *value = format!("{VARIABLE}{VARIABLE}");
             }
@@ -265,11 +272,21 @@ impl<'p, 't> ScriptReader<'p, 't> {
             .and_then(|range| self.parsed.text.get(range))
             .unwrap_or_default();
         if between.contains('\n') && !between.contains('\\') {
-            self.env.append(&mut line.env);
+            for (name, value) in std::mem::take(&mut line.env) {
+                self.variables.assign(name, value)?;
+            }
         }
         let function = line.words.first().and_then(|name| self.functions.get(name.as_str()));
-        if let Some(function) = function.copied() {
-            return self.call(function, &line.words[1..], before, depth);
+        if let Some(body) = function.copied() {
+            return self.call((body, line.env), &line.words[1..], before, depth);
+        }
+        let ends = is_certain(before) && line.words.first().is_some_and(|name| name == "exec");
+        if ends {
+            line.words.remove(0);
+            if line.words.is_empty() {
+                // It only redirects.
+                return Some(());
+            }
         }
         let is_other = before == After::Other;
         match line.words.first().map(String::as_str) {
@@ -286,23 +303,26 @@ impl<'p, 't> ScriptReader<'p, 't> {
             }
             // The grammar parses `! {` and the like as commands.
             Some("{" | "}" | "(" | ")" | "!") => return None,
-            Some(name @ ("exit" | "return" | "exec")) if before == After::Nothing => {
+            Some("shift") if is_certain(before) => self.variables.shift(self.known),
+            Some("set") if line.words.get(1).is_some_and(|word| word == "--") => {
+                self.variables.arguments = Arguments::Words(line.words.split_off(2));
+            }
+            Some(name @ ("exit" | "return")) if before == After::Nothing => {
                 self.has_ended = true;
                 self.has_returned = name == "return";
             }
             // The reading end of a pipeline, or a command that runs on failure or may fail.
             _ if is_other => {}
             _ => {
-                let own: BTreeSet<&String> = line.env.iter().map(|(name, _)| name).collect();
-                let names = self.env.iter().map(|(name, _)| name);
-                let local = names.filter(|name| !self.exported.contains(*name) && !own.contains(name));
-                line.local = local.cloned().collect();
-                line.env = self.env.iter().cloned().chain(line.env).collect();
+                line.local = self.variables.local_names();
+                line.local.retain(|name| line.env.iter().all(|(own, _)| own != name));
+                line.env = self.variables.set.iter().cloned().chain(line.env).collect();
                 line.directory.clone_from(&self.directory);
                 line.output.clone_from(&self.output);
                 self.lines.push(line);
             }
         }
+        self.has_ended |= ends;
         Some(())
     }
 
@@ -314,38 +334,47 @@ impl<'p, 't> ScriptReader<'p, 't> {
                 Some(set) => line.env.push(set),
                 None => {
                     line.has_pattern |= word.has_pattern;
-                    line.words.push(word.marked);
+                    line.words.extend(self.variables.with_arguments(&word.marked));
                 }
             }
         }
         Some(line)
     }
 
-    /// Code that runs only sometimes.
+    /// Code that runs only sometimes, with the functions that it calls. What it sets is no longer certain.
     fn branch(&mut self, node: Node<'p>) -> Option<()> {
-        let mut is_harmless = true;
-        Parsed::each(node, |node| {
-            if node.kind() == "command" {
-                let line = self.line(node);
-                let matters = |line: &SimpleCommand| {
-                    let name = line.words.first().map_or("", String::as_str);
-                    let is_harmful = |function: &Function<'_>| !function.is_harmless;
-                    name == "cd" || self.functions.get(name).is_some_and(is_harmful) || (self.matters)(&line.words)
-                };
-                is_harmless &= line.is_some_and(|line| !matters(&line));
-            }
-        });
+        self.seen += 1;
+        let (mut open, mut called, mut changed) = (vec![node], BTreeSet::new(), BTreeSet::new());
+        let mut is_harmless = self.seen <= MAX_COMMANDS;
+        while let Some(node) = open.pop().filter(|_| is_harmless) {
+            Parsed::each(node, |node| match node.kind() {
+                "command" => {
+                    let words = self.line(node).map(|line| line.words).unwrap_or_default();
+                    let name = words.first().map_or("", String::as_str);
+                    if let Some((name, body)) = self.functions.get_key_value(name) {
+                        open.extend(called.insert(*name).then_some(*body));
+                    }
+                    is_harmless &= !words.is_empty() && name != "cd" && !(self.matters)(&words);
+                    if matches!(name, "read" | "printf" | "mapfile" | "readarray" | "getopts") {
+                        changed.extend(words.into_iter().skip(1));
+                    }
+                }
+                "variable_assignment" => {
+                    let name = node.child_by_field_name("name");
+                    changed.extend(name.map(|name| self.parsed.raw(name).to_owned()));
+                }
+                "unset_command" => {
+                    let words = words(self.parsed, node).unwrap_or_default();
+                    changed.extend(words.into_iter().map(|word| word.plain));
+                }
+                _ => {}
+            });
+        }
+        for name in changed.iter().filter(|name| is_name(name)) {
+            self.variables.doubt(name);
+        }
         is_harmless.then_some(())
     }
-}
-
-/// Whether a list says that a failure does not count: `a || true`.
-fn is_excused(parsed: &Parsed<'_>, list: Node<'_>) -> bool {
-    let children = children(list);
-    let [_, operator, then] = children.as_slice() else {
-        return false;
-    };
-    operator.kind() == "||" && matches!(parsed.raw(*then), "true" | ":")
 }
 
 /// Whether a statement runs as long as nothing fails.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::steps::{MAX_VALUE, MAX_VARIABLES};
+use super::run_script::{MAX_VALUE, MAX_VARIABLES};
 use crate::shell::{self, SimpleCommand, assigned, expanded, is_variable};
 
 /// The variable with the path of the file that they are written to.

@@ -17,8 +17,10 @@ mod needed;
 mod node;
 mod other_ci;
 mod purpose;
+mod run_script;
 mod script_text;
 mod shown;
+mod step_script;
 mod steps;
 mod test_steps;
 

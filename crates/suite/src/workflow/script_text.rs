@@ -6,7 +6,7 @@ use regex::{Captures, Regex};
 
 use super::WorkflowFiles;
 use super::expression::{Scope, interpolate};
-use super::steps::Script;
+use super::run_script::Script;
 use crate::discover::{called_scripts, only_checks, runs_tests};
 use crate::text::pattern;
 

@@ -1,53 +1,27 @@
 //! Finds the failed step in its job, and everything that determines how it runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
 
-use super::action_commands::command_of_action;
-use super::actions::{checkout_path, installed_by_action, runtime, service, set_up};
-use super::composite::{in_action, set_up_by_action};
+use super::actions::{checkout_path, runtime, service, set_up};
+use super::composite::set_up_by_action;
 use super::exported::exported;
-use super::expression::is_false;
-use super::files::in_tree;
-use super::script_text::{builds_elsewhere, calls_tests, without_unknown_settings};
+use super::run_script::{Around, Script};
+use super::script_text::calls_tests;
 use super::shown::find;
-use super::{Failed, JobMatch, Node, Scope, WorkflowFiles, interpolate, local, needed};
+use super::step_script::{add_variables, script, set_variables};
+use super::{Failed, JobMatch, Node, Scope, WorkflowFiles, interpolate, needed};
 use crate::ci_install::installs;
 use crate::discover::{only_checks, runs_tests, tests_may_fail};
 
-/// Maximum useful length of a script, and of a variable's value.
-pub(super) const MAX_SCRIPT: usize = 32 << 10;
-pub(super) const MAX_VALUE: usize = 4_000;
-pub(super) const MAX_VARIABLES: usize = 64;
 /// Maximum number of services of a job that are noted.
 pub(super) const MAX_SERVICES: usize = 10;
 /// Maximum number of earlier steps that are kept for what they install or build.
 const MAX_BEFORE: usize = 8;
 /// Maximum number of steps with tests that are read from one job.
 const MAX_WITH_TESTS: usize = 20;
-/// The shells whose scripts can be parsed.
-/// <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#defaultsrunshell>
-const SHELLS: [&str; 2] = ["bash", "sh"];
-
-/// The context of a step.
-pub(super) struct Around<'a> {
-    pub(super) scope: Scope,
-    /// `defaults.run` of the job and the workflow, the nearest first.
-    pub(super) defaults: Vec<&'a Node>,
-    /// The directory that the repository is checked out into, where it is not the workspace itself.
-    pub(super) checkout: Option<String>,
-}
-
-/// What a step runs.
-pub(super) struct Script {
-    pub(super) text: String,
-    pub(super) directory: Option<RepoPath>,
-    pub(super) env: BTreeMap<String, String>,
-    pub(super) own_env: BTreeSet<String>,
-}
-
 /// A job, with everything around its steps.
 struct WorkflowJob<'w> {
     steps: &'w [Node],
@@ -242,115 +216,6 @@ pub(super) fn with_tests(
     };
     let steps: Vec<CiStep> = tests.into_iter().filter_map(&mut step).collect();
     (!steps.is_empty()).then_some((steps, checks_only))
-}
-
-/// What a step runs. `None` if the workflow does not say so, or says that the step is skipped.
-pub(super) fn script(
-    step: &Node,
-    around: &Around<'_>,
-    depth: usize,
-    files: &mut WorkflowFiles<'_, '_>,
-) -> Option<Script> {
-    if step
-        .get("if")
-        .is_some_and(|condition| is_false(condition, &around.scope))
-    {
-        return None;
-    }
-    let mut scope = around.scope.clone();
-    if let Some(env) = step.get("env") {
-        add_variables(&mut scope, env);
-    }
-    if let Some(uses) = step.get("uses").and_then(Node::text) {
-        let command = command_of_action(step, uses, &scope);
-        if let Some(text) = command.or_else(|| installed_by_action(step, uses, &scope)) {
-            return Some(Script {
-                text,
-                directory: None,
-                env: scope.env,
-                own_env: BTreeSet::new(),
-            });
-        }
-        return in_action(&local(uses)?, (step, scope), (around, depth), files);
-    }
-    let run = step.get("run")?.text()?;
-    let setting = |name: &str| {
-        let own = step.get(name);
-        own.or_else(|| around.defaults.iter().find_map(|defaults| defaults.get(name)))
-    };
-    let shell = match setting("shell") {
-        Some(shell) => interpolate(shell.text()?, &scope)?,
-        // The default shell on Windows is not a POSIX shell.
-        None if scope.runner_os == Some("Windows") && !(scope.on_windows && is_plain(run)) => return None,
-        None => "bash".into(),
-    };
-    let program = shell.split_whitespace().next()?.rsplit('/').next()?;
-    if !SHELLS.contains(&program) || run.len() > MAX_SCRIPT {
-        return None;
-    }
-    let directory = match setting("working-directory") {
-        // Above the checkout, which a build names by its path.
-        Some(directory) if builds_elsewhere(&directory.scalar()?, run) => String::new(),
-        Some(directory) => interpolate(&directory.scalar()?, &scope)?,
-        None => String::new(),
-    };
-    let directory = in_tree(&directory)?;
-    Some(Script {
-        text: interpolate(run, &scope).or_else(|| interpolate(&without_unknown_settings(run, &scope), &scope))?,
-        directory: in_checkout(directory, around.checkout.as_deref())?,
-        env: scope.env,
-        own_env: step
-            .get("env")
-            .map(Node::entries)
-            .unwrap_or_default()
-            .iter()
-            .take(MAX_VARIABLES)
-            .map(|(name, _)| name.clone())
-            .collect(),
-    })
-}
-
-/// Whether a script is one line that any shell reads in the same way.
-fn is_plain(script: &str) -> bool {
-    let is_usual = |c: char| c.is_ascii_alphanumeric() || " -_./:=".contains(c);
-    script.trim().chars().all(is_usual)
-}
-
-/// A directory below the workspace as one of the tree, where the inner `None` is the root. `None` if it is outside of
-/// the checkout.
-fn in_checkout(directory: Option<RepoPath>, checkout: Option<&str>) -> Option<Option<RepoPath>> {
-    let (Some(path), Some(checkout)) = (&directory, checkout) else {
-        return Some(directory);
-    };
-    match path.as_str().strip_prefix(checkout) {
-        Some("") => Some(None),
-        Some(rest) if rest.starts_with('/') => rest[1..].parse().ok().map(Some),
-        _ => None,
-    }
-}
-
-/// Adds the variables of one `env`. An unknown value leaves its variable unset and hides an earlier value.
-fn add_variables(scope: &mut Scope, env: &Node) {
-    let values: Vec<(String, Option<String>)> = env
-        .entries()
-        .iter()
-        .take(MAX_VARIABLES)
-        .map(|(name, value)| {
-            let value = value.scalar().and_then(|text| interpolate(&text, scope));
-            (name.clone(), value.filter(|value| value.len() <= MAX_VALUE))
-        })
-        .collect();
-    set_variables(scope, values);
-}
-
-/// Sets variables. An unknown value unsets its variable.
-fn set_variables(scope: &mut Scope, values: Vec<(String, Option<String>)>) {
-    for (name, value) in values {
-        match value {
-            Some(value) => scope.env.insert(name, value),
-            None => scope.env.remove(&name),
-        };
-    }
 }
 
 /// The operating system of a job, if its runner's label names it.

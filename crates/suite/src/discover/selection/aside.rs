@@ -58,7 +58,7 @@ pub(in crate::discover) fn is_aside(directory: &str) -> bool {
         .any(|part| is_beside(part) || matches!(part, "test" | "tests" | "spec"))
 }
 
-/// The indices of commands that only files suggest, for folders that no workflow mentions though CI has commands of its own
+/// The indices of commands that only files suggest, for folders that no workflow mentions though CI has commands
 /// for other tests.
 pub(super) fn unknown_to_ci(checkout: &Checkout, commands: &[TestCommand]) -> BTreeSet<usize> {
     let is_of_ci = |command: &TestCommand| matches!(command.source, Source::Ci { .. });

@@ -65,7 +65,7 @@ const OPTIONS: [Options; 7] = [
 ];
 
 /// An option of a line that says where it runs.
-struct Place {
+struct PlaceOption {
     /// The index of its word.
     at: usize,
     /// The number of its words.
@@ -75,7 +75,7 @@ struct Place {
 }
 
 /// The options of a line that say where it runs its command.
-fn places(words: &[String]) -> Vec<Place> {
+fn places(words: &[String]) -> Vec<PlaceOption> {
     let program = words.first().map_or("", String::as_str);
     let Some(options) = OPTIONS.iter().find(|options| options.program == program) else {
         return Vec::new();
@@ -93,7 +93,7 @@ fn places(words: &[String]) -> Vec<Place> {
         }
         let length = if joined.is_some() { 1 } else { 2 };
         let value = joined.or(words.get(at + 1).map(String::as_str))?.to_owned();
-        Some(Place {
+        Some(PlaceOption {
             at,
             length,
             value,
@@ -106,11 +106,11 @@ fn places(words: &[String]) -> Vec<Place> {
 /// A line for several packages of a workspace, as one line for each. Unchanged if one of them is unknown.
 pub(super) fn for_each_package(checkout: &Checkout, line: SimpleCommand) -> Vec<SimpleCommand> {
     let places = places(&line.words);
-    let is_known = |place: &Place| !place.is_folder && package(checkout, &place.value).is_some();
+    let is_known = |place: &PlaceOption| !place.is_folder && package(checkout, &place.value).is_some();
     if places.len() < 2 || places.len() > MAX_PACKAGES || !places.iter().all(is_known) {
         return vec![line];
     }
-    let only = |wanted: &Place| {
+    let only = |wanted: &PlaceOption| {
         let is_of_another = |at: usize| {
             let others = places.iter().filter(|other| other.at != wanted.at);
             others

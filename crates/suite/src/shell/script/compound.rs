@@ -2,59 +2,41 @@
 
 use tree_sitter::Node;
 
-use super::super::children;
-use super::super::word::{ARGUMENTS, VARIABLE, Word, is_name};
-use super::{After, ScriptReader, is_certain};
+use super::super::word::Word;
+use super::super::{Parsed, children};
+use super::{After, MAX_COMMANDS, ScriptReader, is_certain};
 
-/// Maximum number of arguments of a function that are known by their number.
-const MAX_ARGUMENTS: usize = 9;
 /// Maximum number of words of a loop.
 const MAX_REPEATED: usize = 30;
 
-/// A function of a script.
-#[derive(Clone, Copy)]
-pub(super) struct Function<'p> {
-    pub(super) body: Node<'p>,
-    /// Whether it makes no difference if it is called.
-    pub(super) is_harmless: bool,
-}
-
 impl<'p> ScriptReader<'p, '_> {
-    /// Runs a function with these arguments.
+    /// Runs a function with these arguments. `set` are the variables that only it gets.
     pub(super) fn call(
         &mut self,
-        function: Function<'p>,
+        (body, set): (Node<'p>, Vec<(String, String)>),
         arguments: &[String],
         before: After,
         depth: usize,
     ) -> Option<()> {
         if !is_certain(before) {
-            return function.is_harmless.then_some(());
+            return self.branch(body);
         }
-        let is_argument = |(name, _): &(String, String)| !is_name(name);
-        let outer: Vec<_> = self.env.extract_if(.., |set| is_argument(set)).collect();
-        match arguments {
-            // It passes on its own.
-            [all] if *all == format!("{VARIABLE}{ARGUMENTS}{VARIABLE}") => self.env.extend(outer.iter().cloned()),
-            _ => {
-                let numbered = (0..MAX_ARGUMENTS).map(|at| {
-                    let value = arguments.get(at).cloned();
-                    ((at + 1).to_string(), value.unwrap_or_default())
-                });
-                self.env.extend(numbered);
-                self.env.push((ARGUMENTS.to_owned(), arguments.join(" ")));
-            }
+        let outer = self.variables.enter(arguments);
+        for (name, value) in set {
+            self.variables.is_local(&name);
+            self.variables.exported.insert(name.clone());
+            self.variables.assign(name, value)?;
         }
-        self.statement(function.body, before, depth)?;
+        self.statement(body, before, depth)?;
         if std::mem::take(&mut self.has_returned) {
             self.has_ended = false;
         }
-        self.env.retain(|set| !is_argument(set));
-        self.env.extend(outer);
+        self.variables.leave(outer);
         Some(())
     }
 
-    /// Runs the body of `for` once for each of its words. One that only a shell would know makes it a branch.
+    /// Runs the body of `for` once for each of its words. One that only a shell would know makes it a branch, and so does
+    /// what leaves the loop.
     pub(super) fn repeat(&mut self, node: Node<'p>, before: After, depth: usize) -> Option<()> {
         let known = |word: Node<'p>| {
             let word = Word::of(self.parsed, word)?;
@@ -64,15 +46,16 @@ impl<'p> ScriptReader<'p, '_> {
         let words = node.children_by_field_name("value", &mut cursor).map(known);
         let words: Option<Vec<String>> = words.take(MAX_REPEATED + 1).collect();
         let words = words.filter(|words| !words.is_empty() && words.len() <= MAX_REPEATED && is_certain(before));
-        let (Some(words), "for_statement") = (words, node.kind()) else {
+        let body = node.child_by_field_name("body")?;
+        let (Some(words), "for_statement", false) = (words, node.kind(), leaves(self.parsed, body)) else {
             return self.branch(node);
         };
         let name = self.parsed.raw(node.child_by_field_name("variable")?);
-        let body = node.child_by_field_name("body")?;
         for word in words {
-            self.env.push((name.to_owned(), word));
+            self.seen += 1;
+            self.variables.assign(name.to_owned(), word)?;
             for statement in children(body).into_iter().filter(Node::is_named) {
-                if !self.has_ended {
+                if !self.has_ended && self.seen <= MAX_COMMANDS {
                     self.statement(statement, before, depth)?;
                 }
             }
@@ -81,26 +64,25 @@ impl<'p> ScriptReader<'p, '_> {
     }
 }
 
+/// Whether a loop may end before its last word, or pass over a part of its body.
+fn leaves(parsed: &Parsed<'_>, body: Node<'_>) -> bool {
+    let mut leaves = false;
+    Parsed::each(body, |node| {
+        leaves |= node.kind() == "command_name" && matches!(parsed.raw(node), "break" | "continue");
+    });
+    leaves
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
     use super::super::super::for_people;
     use super::super::{MAX_COMMANDS, lines};
-    use super::*;
 
     fn shown(script: &str) -> Option<String> {
         let lines = lines(script, &BTreeMap::new(), |words| words[0] == "pytest")?;
-        let shown = lines.iter().map(|line| {
-            let set: Vec<_> = line
-                .env
-                .iter()
-                .filter(|(name, _)| !is_name(name))
-                .map(|(name, value)| format!("{name}={value} "))
-                .filter(|set| !set.ends_with("= "))
-                .collect();
-            set.concat() + &for_people(&line.words)
-        });
+        let shown = lines.iter().map(|line| for_people(&line.words));
         Some(shown.collect::<Vec<_>>().join("; "))
     }
 
@@ -113,7 +95,7 @@ mod tests {
             ),
             (
                 "function unit {\n  pytest \"$1\" \"$@\"\n}\nunit a b\nmake",
-                Some("1=a 2=b @=a b pytest $1 $@; make"),
+                Some("pytest a a b; make"),
             ),
             // What a function changes stays changed, unless it runs in a separate shell.
             ("at() { cd x; }\nat\npytest", Some("pytest")),
@@ -125,9 +107,29 @@ mod tests {
             ("pytest() { make; }\npytest", Some("make")),
             (
                 "main() { unit \"$@\"; }\nunit() { pytest \"$1\"; }\nmain x",
-                Some("1=x @=x pytest $1"),
+                Some("pytest x"),
             ),
+            // Arguments are those of the caller.
+            (
+                "run() { pytest \"tests/$1\" ${2:-x}; }\nall() { run \"$1\" y; run \"$@\"; run; }\nall unit",
+                Some("pytest tests/unit y; pytest tests/unit x; pytest tests/ x"),
+            ),
+            ("run() { shift; pytest \"$@\" \"$1\" $2; }\nrun a b", Some("pytest b b")),
+            ("set -e\nset -- a b\npytest \"$@\"", Some("set -e; pytest a b")),
+            ("shift\npytest \"$1\"", Some("pytest $")),
+            // Its own variables are gone after it.
+            (
+                "X=a\nf() { local X=b; make $X; }\nf\npytest $X",
+                Some("make $X; pytest $X"),
+            ),
+            (
+                "a() { (b c); pytest $1; }\nb() { make $1; }\na x",
+                Some("make c; pytest x"),
+            ),
+            ("exec pytest x\nmake", Some("pytest x")),
+            ("exec > log\npytest", Some("pytest")),
             // Only a shell would know.
+            ("main() { unit; }\nunit() { pytest; }\nif a; then main; fi", None),
             ("unit() { pytest; }\nif a; then unit; fi", None),
             ("unit() { pytest; }\nmake || unit", None),
             ("lint() { ruff; }\nif a; then lint; fi\npytest", Some("pytest")),
@@ -141,7 +143,7 @@ mod tests {
         let run = |script: &str| {
             let found = lines(script, &BTreeMap::new(), |words| words[0] == "pytest")?;
             let shown = found.iter().map(|line| {
-                let last = line.env.last().map_or("", |(_, value)| value);
+                let last = line.env.last().map_or("", |(_, value)| value.as_str());
                 format!("{last}: {}{}", line.directory.join("/"), for_people(&line.words))
             });
             Some(shown.collect::<Vec<_>>().join("; "))
@@ -161,9 +163,12 @@ mod tests {
             ("for f; do pytest $f; done", None),
             ("make || for f in a; do pytest $f; done", None),
             ("while true; do pytest; done", None),
+            ("for f in a b; do [ $f = a ] && continue; pytest $f; done", None),
         ] {
             assert_eq!(run(script).as_deref(), expected, "{script}");
         }
+        let nested = "for f in a b c d e f g h i j k l; do ".repeat(40) + "X=1; pytest" + &"; done".repeat(40);
+        assert!(lines(&nested, &BTreeMap::new(), |_| false).is_none_or(|found| found.len() <= 2 * MAX_COMMANDS));
         let many = format!("for f in {}; do pytest; done", "a ".repeat(100));
         assert_eq!(run(&many), None);
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::node::Node;
-use super::super::steps;
+use super::super::run_script;
 
 /// Maximum number of scripts of one job.
 pub(super) const MAX_SCRIPTS: usize = 100;
@@ -75,8 +75,8 @@ pub(super) fn assignments<'a>(texts: impl Iterator<Item = &'a str>) -> BTreeMap<
 /// Those whose values are short and need no shell.
 fn taken(found: impl Iterator<Item = (String, String)>) -> BTreeMap<String, String> {
     found
-        .filter(|(_, value)| value.len() <= steps::MAX_VALUE && !value.contains('$'))
-        .take(steps::MAX_VARIABLES)
+        .filter(|(_, value)| value.len() <= run_script::MAX_VALUE && !value.contains('$'))
+        .take(run_script::MAX_VARIABLES)
         .collect()
 }
 

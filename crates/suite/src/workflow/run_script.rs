@@ -1,0 +1,29 @@
+//! What a step of a job runs: a script with its variables.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use greenlight_anchor::RepoPath;
+
+use super::{Node, Scope};
+
+/// Maximum useful length of a script, and of a variable's value.
+pub(super) const MAX_SCRIPT: usize = 32 << 10;
+pub(super) const MAX_VALUE: usize = 4_000;
+pub(super) const MAX_VARIABLES: usize = 64;
+
+/// The context of a step.
+pub(super) struct Around<'a> {
+    pub(super) scope: Scope,
+    /// `defaults.run` of the job and the workflow, the nearest first.
+    pub(super) defaults: Vec<&'a Node>,
+    /// The directory that the repository is checked out into, where it is not the workspace itself.
+    pub(super) checkout: Option<String>,
+}
+
+/// What a step runs.
+pub(super) struct Script {
+    pub(super) text: String,
+    pub(super) directory: Option<RepoPath>,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) own_env: BTreeSet<String>,
+}

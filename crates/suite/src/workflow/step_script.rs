@@ -1,0 +1,174 @@
+//! Finds the script that a step runs, in the workflow or in a local action.
+
+use std::collections::BTreeSet;
+
+use greenlight_anchor::RepoPath;
+
+use super::action_commands::command_of_action;
+use super::actions::installed_by_action;
+use super::composite::{composite, joined};
+use super::expression::is_false;
+use super::files::in_tree;
+use super::run_script::{Around, MAX_SCRIPT, MAX_VALUE, MAX_VARIABLES, Script};
+use super::script_text::{builds_elsewhere, without_unknown_settings};
+use super::{Node, Scope, WorkflowFiles, inputs, interpolate, local};
+use crate::ci_install::installs;
+use crate::discover::{only_checks, runs_tests};
+
+/// Maximum depth of local actions that use local actions.
+const MAX_ACTIONS: usize = 4;
+/// The shells whose scripts can be parsed.
+/// <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#defaultsrunshell>
+const SHELLS: [&str; 2] = ["bash", "sh"];
+
+/// What a step runs. `None` if the workflow does not say so, or says that the step is skipped.
+pub(super) fn script(
+    step: &Node,
+    around: &Around<'_>,
+    depth: usize,
+    files: &mut WorkflowFiles<'_, '_>,
+) -> Option<Script> {
+    if step
+        .get("if")
+        .is_some_and(|condition| is_false(condition, &around.scope))
+    {
+        return None;
+    }
+    let mut scope = around.scope.clone();
+    if let Some(env) = step.get("env") {
+        add_variables(&mut scope, env);
+    }
+    if let Some(uses) = step.get("uses").and_then(Node::text) {
+        let command = command_of_action(step, uses, &scope);
+        if let Some(text) = command.or_else(|| installed_by_action(step, uses, &scope)) {
+            return Some(Script {
+                text,
+                directory: None,
+                env: scope.env,
+                own_env: BTreeSet::new(),
+            });
+        }
+        return in_action(&local(uses)?, (step, scope), (around, depth), files);
+    }
+    let run = step.get("run")?.text()?;
+    let setting = |name: &str| {
+        let own = step.get(name);
+        own.or_else(|| around.defaults.iter().find_map(|defaults| defaults.get(name)))
+    };
+    let shell = match setting("shell") {
+        Some(shell) => interpolate(shell.text()?, &scope)?,
+        // The default shell on Windows is not a POSIX shell.
+        None if scope.runner_os == Some("Windows") && !(scope.on_windows && is_plain(run)) => return None,
+        None => "bash".into(),
+    };
+    let program = shell.split_whitespace().next()?.rsplit('/').next()?;
+    if !SHELLS.contains(&program) || run.len() > MAX_SCRIPT {
+        return None;
+    }
+    let directory = match setting("working-directory") {
+        // Above the checkout, which a build names by its path.
+        Some(directory) if builds_elsewhere(&directory.scalar()?, run) => String::new(),
+        Some(directory) => interpolate(&directory.scalar()?, &scope)?,
+        None => String::new(),
+    };
+    let directory = in_tree(&directory)?;
+    Some(Script {
+        text: interpolate(run, &scope).or_else(|| interpolate(&without_unknown_settings(run, &scope), &scope))?,
+        directory: in_checkout(directory, around.checkout.as_deref())?,
+        env: scope.env,
+        own_env: step
+            .get("env")
+            .map(Node::entries)
+            .unwrap_or_default()
+            .iter()
+            .take(MAX_VARIABLES)
+            .map(|(name, _)| name.clone())
+            .collect(),
+    })
+}
+
+/// Whether a script is one line that any shell reads in the same way.
+fn is_plain(script: &str) -> bool {
+    let is_usual = |c: char| c.is_ascii_alphanumeric() || " -_./:=".contains(c);
+    script.trim().chars().all(is_usual)
+}
+
+/// A directory below the workspace as one of the tree, where the inner `None` is the root. `None` if it is outside of
+/// the checkout.
+fn in_checkout(directory: Option<RepoPath>, checkout: Option<&str>) -> Option<Option<RepoPath>> {
+    let (Some(path), Some(checkout)) = (&directory, checkout) else {
+        return Some(directory);
+    };
+    match path.as_str().strip_prefix(checkout) {
+        Some("") => Some(None),
+        Some(rest) if rest.starts_with('/') => rest[1..].parse().ok().map(Some),
+        _ => None,
+    }
+}
+
+/// Adds the variables of one `env`. An unknown value leaves its variable unset and hides an earlier value.
+pub(super) fn add_variables(scope: &mut Scope, env: &Node) {
+    let values: Vec<(String, Option<String>)> = env
+        .entries()
+        .iter()
+        .take(MAX_VARIABLES)
+        .map(|(name, value)| {
+            let value = value.scalar().and_then(|text| interpolate(&text, scope));
+            (name.clone(), value.filter(|value| value.len() <= MAX_VALUE))
+        })
+        .collect();
+    set_variables(scope, values);
+}
+
+/// Sets variables. An unknown value unsets its variable.
+pub(super) fn set_variables(scope: &mut Scope, values: Vec<(String, Option<String>)>) {
+    for (name, value) in values {
+        match value {
+            Some(value) => scope.env.insert(name, value),
+            None => scope.env.remove(&name),
+        };
+    }
+}
+
+/// What a local composite action runs, as one script: its tests after what it installs and builds for them, or only the
+/// latter. `None` if it does neither.
+fn in_action(
+    path: &str,
+    (step, scope): (&Node, Scope),
+    (outer, depth): (&Around<'_>, usize),
+    files: &mut WorkflowFiles<'_, '_>,
+) -> Option<Script> {
+    if depth >= MAX_ACTIONS {
+        return None;
+    }
+    let action = composite(path, files)?;
+    let around = Around {
+        scope: Scope {
+            inputs: inputs(action.get("inputs"), step.get("with"), &scope),
+            ..scope
+        },
+        // The workflow's defaults do not apply inside an action.
+        defaults: Vec::new(),
+        checkout: outer.checkout.clone(),
+    };
+    let steps = action.get("runs")?.get("steps")?.items();
+    files.look_at(steps.len())?;
+    // An unknown script might run tests too, but scripts with tests are usually plain.
+    let all: Vec<Script> = steps
+        .iter()
+        .filter_map(|step| script(step, &around, depth + 1, files))
+        .collect();
+    let runs_tests = |script: &Script| runs_tests(&script.text, &script.env);
+    let is_test = |script: &Script| runs_tests(script) && !only_checks(&script.text, &script.env);
+    let has_tests = all.iter().any(is_test);
+    let is_wanted = |script: &Script| match has_tests {
+        true => is_test(script),
+        false => runs_tests(script),
+    };
+    let wanted: Vec<Script> = all
+        .into_iter()
+        .filter(|script| is_wanted(script) || installs(&script.text, &script.env))
+        .collect();
+    let last = wanted.iter().rposition(is_wanted).or(wanted.len().checked_sub(1))?;
+    joined(wanted, last)
+}
