@@ -18,7 +18,7 @@ use self::alias::without_alias;
 pub(crate) use self::called::called_scripts;
 pub(super) use self::called::tree_script;
 use self::called::{runs_the_tree, tests_in_script};
-use self::entered::{entered, for_each_package};
+use self::entered::{Packages, entered, for_each_package};
 use super::python;
 use crate::ci_install::CiInstall;
 use crate::discover::directory::{Directory, is_directory};
@@ -144,15 +144,18 @@ pub(super) fn commands(checkout: &Checkout, step: &CiStep, unset: Unset) -> Opti
     if all.iter().any(|line| runs_tests(line) && !line.may_fail) {
         all.retain(|line| !line.may_fail);
     }
+    let mut looked_at = BTreeMap::new();
+    let packages = Packages::new(checkout);
     let all = all.into_iter().map(|line| without_alias(checkout, line));
-    let all = all.flat_map(|line| for_each_package(checkout, line));
+    let all = all.flat_map(|line| for_each_package(&packages, line));
     for line in all {
         // An argument may say what a script of the project does.
         let env = assigned(&with_workspace(&step.env, WORKSPACE, None), &line.env);
         let env = env.as_ref().unwrap_or(&step.env);
         let known = split_line(&line.words, env, |word| Some(vec![word.to_string()]))?;
         let shown = for_people(&known);
-        let tool = tool::of(&known).or_else(|| tests_in_script(checkout, step, &line, &known).then_some(None));
+        let tool = tool::of(&known)
+            .or_else(|| tests_in_script(checkout, step, (&line, &known), &mut looked_at).then_some(None));
         let Some(tool) = tool else {
             found.extend(runs_the_tree(checkout, step, &known).then_some(StepLine {
                 kind: StepLineKind::Other,
@@ -170,7 +173,7 @@ pub(super) fn commands(checkout: &Checkout, step: &CiStep, unset: Unset) -> Opti
         let own_env = line.env.iter().map(|(name, _)| name).filter(reaches_it).cloned();
         let own_env = own_env.chain(of_env(&known).into_iter().map(|(name, _)| name.to_string()));
         let own_env = own_env.collect();
-        let command = of_line(checkout, step, line, unset).map(|command| {
+        let command = of_line(&packages, step, line, unset).map(|command| {
             let framework = match command.framework {
                 Framework::Other => tool.unwrap_or(Framework::Other),
                 known => known,
@@ -237,7 +240,8 @@ fn seen_from(directory: Option<&RepoPath>, text: &str) -> String {
 }
 
 /// A line as a separate command. `None` if it cannot run alone.
-fn of_line(checkout: &Checkout, step: &CiStep, mut line: SimpleCommand, unset: Unset) -> Option<TestCommand> {
+fn of_line(packages: &Packages<'_>, step: &CiStep, mut line: SimpleCommand, unset: Unset) -> Option<TestCommand> {
+    let checkout = packages.checkout;
     // What this machine has for such a variable stays, no matter what it would be set to.
     line.env.retain(|(name, _)| name != "PATH");
     let known = assigned(&with_workspace(&step.env, WORKSPACE, None), &line.env)?;
@@ -259,7 +263,7 @@ fn of_line(checkout: &Checkout, step: &CiStep, mut line: SimpleCommand, unset: U
         words.drain(..=taken);
     }
     env.retain(|name, _| step.env.contains_key(name) || !line.local.contains(name));
-    let (directory, words) = entered(checkout, directory, words);
+    let (directory, words) = entered(packages, directory, words);
     if !directory.as_ref().is_none_or(|path| is_directory(checkout, path)) {
         return None;
     }

@@ -9,6 +9,7 @@ mod chosen;
 mod idioms;
 mod left_out;
 mod lines;
+mod options;
 mod python;
 
 pub(super) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Checkout) {

@@ -102,7 +102,13 @@ impl Word {
                     Some("uname" | "uname -s") => SYSTEM,
                     _ => "",
                 };
-                self.variable(raw, name, quoted);
+                // A program that is found on the path is named.
+                let found = inner.and_then(|inner| inner.trim().strip_prefix("which "));
+                let is_program = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+                match found.filter(|name| !name.is_empty() && is_program(name)) {
+                    Some(program) => self.push(program),
+                    None => self.variable(raw, name, quoted),
+                }
             }
             "array" => self.array(parsed, node)?,
             "ansi_c_string" | "translated_string" | "brace_expression" | "subscript" => {
@@ -171,7 +177,8 @@ impl Word {
         self.plain.push_str(raw);
         self.marked.push(VARIABLE);
         // All words of an array are several words, even in quotes.
-        let array = name.strip_suffix("[@]").or_else(|| name.strip_suffix("[*]"));
+        let array = name.strip_suffix("[@]");
+        let name = name.strip_suffix("[*]").unwrap_or(name);
         let (name, quoted) = array.map_or((name, quoted), |name| (name, false));
         // `$?` and the like are not environment variables.
         let is_plain = |text: &str| text == ARGUMENTS || text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use greenlight_anchor::RepoPath;
-
 use super::actions::{runtime, set_up};
 use super::run_script::{MAX_SCRIPT, Script};
 use super::{Node, Scope, WORKSPACE, WorkflowFiles, inputs, local};
+use crate::discover::runs_tests;
+use crate::shell::quoted;
 
 /// The description of an action at this path, if it is a composite one.
 pub(super) fn composite(path: &str, files: &mut WorkflowFiles<'_, '_>) -> Option<Rc<Node>> {
@@ -20,24 +20,32 @@ pub(super) fn composite(path: &str, files: &mut WorkflowFiles<'_, '_>) -> Option
     (using == Some("composite")).then_some(action)
 }
 
-/// Scripts up to this one, as one that runs where it does.
+/// Scripts up to this one, as one that runs where it does. Each of the others runs in its own shell, with its variables.
 pub(super) fn joined(mut scripts: Vec<Script>, last: usize) -> Option<Script> {
     scripts.truncate(last + 1);
     let main = scripts.pop()?;
-    let place = |directory: Option<&RepoPath>| match directory {
-        Some(directory) => format!("{WORKSPACE}/{directory}"),
-        None => WORKSPACE.to_owned(),
-    };
-    let before = scripts.iter().map(|script| match script.directory == main.directory {
-        true => format!("{}\n", script.text.trim_end()),
-        false => format!(
-            "(cd \"{}\"\n{}\n)\n",
-            place(script.directory.as_ref()),
-            script.text.trim_end()
-        ),
+    let before = scripts.iter().map(|script| {
+        let enters = match &script.directory {
+            directory if *directory == main.directory => String::new(),
+            Some(directory) => format!("cd \"{WORKSPACE}/{directory}\"\n"),
+            None => format!("cd \"{WORKSPACE}\"\n"),
+        };
+        let own = script
+            .own_env
+            .iter()
+            .filter_map(|name| Some((name, script.env.get(name)?)));
+        let exports: String = own
+            .map(|(name, value)| format!("export {name}={}\n", quoted(value)))
+            .collect();
+        format!("(\n{exports}{enters}{}\n)\n", script.text.trim_end())
     });
     let text = before.collect::<String>() + &main.text;
-    (text.len() <= MAX_SCRIPT).then_some(Script { text, ..main })
+    // What comes before the tests must not hide them.
+    let hides = runs_tests(&main.text, &main.env) && !runs_tests(&text, &main.env);
+    match hides || text.len() > MAX_SCRIPT {
+        true => Some(main),
+        false => Some(Script { text, ..main }),
+    }
 }
 
 /// The versions of languages that a local composite action sets up.

@@ -101,6 +101,14 @@ pub(super) fn is_false(condition: &Node, scope: &Scope) -> bool {
     }
 }
 
+/// Whether a condition is true, as far as its matrix and its runner tell.
+pub(super) fn is_true(condition: &Node, scope: &Scope) -> bool {
+    let Some(text) = condition.scalar() else { return false };
+    let text = text.trim();
+    let inner = text.strip_prefix("${{").and_then(|text| text.strip_suffix("}}"));
+    evaluate(inner.unwrap_or(text), scope).is_some_and(|value| value.as_boolean())
+}
+
 /// The literal parts of a text, around its expressions.
 pub(super) fn literals(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();

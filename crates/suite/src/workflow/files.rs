@@ -23,6 +23,8 @@ const MAX_LOOKS: usize = 20_000;
 pub(super) struct WorkflowFiles<'r, 'f> {
     read: &'r mut ReadFile<'f>,
     known: BTreeMap<String, Option<Rc<Node>>>,
+    /// The scripts that were looked at, and what was found.
+    scripts: BTreeMap<String, bool>,
     looks: usize,
 }
 
@@ -31,6 +33,7 @@ impl<'r, 'f> WorkflowFiles<'r, 'f> {
         Self {
             read,
             known: BTreeMap::new(),
+            scripts: BTreeMap::new(),
             looks: 0,
         }
     }
@@ -62,10 +65,18 @@ impl<'r, 'f> WorkflowFiles<'r, 'f> {
             .map(str::to_owned)
     }
 
-    /// The text of a script of the tree.
-    pub(super) fn script(&mut self, path: &str) -> Option<String> {
-        self.look_at(1)?;
-        (self.read)(path).filter(|text| text.len() <= MAX_SCRIPT_FILE)
+    /// Whether a script of the tree is one of these. Each is read once, and only so many.
+    pub(super) fn is_script(&mut self, path: &str, is_wanted: impl Fn(&str) -> bool) -> bool {
+        if let Some(known) = self.scripts.get(path) {
+            return *known;
+        }
+        if self.scripts.len() >= MAX_FILES {
+            return false;
+        }
+        let text = (self.read)(path).filter(|text| text.len() <= MAX_SCRIPT_FILE);
+        let found = text.is_some_and(|text| is_wanted(&text));
+        self.scripts.insert(path.to_owned(), found);
+        found
     }
 
     /// Counts jobs or steps that are about to be examined. `None` if there are too many.

@@ -27,6 +27,25 @@ pub(super) const SERVICES: [&str; 15] = [
     "redis",
     "sqlserver",
 ];
+/// Names of processors in the values of a matrix, with Rust's name.
+const PROCESSORS: [(&str, &str); 16] = [
+    ("386", "x86"),
+    ("aarch64", "aarch64"),
+    ("amd64", "x86_64"),
+    ("arm", "arm"),
+    ("arm64", "aarch64"),
+    ("armv7", "arm"),
+    ("i386", "x86"),
+    ("i686", "x86"),
+    ("ppc64le", "powerpc64"),
+    ("riscv64", "riscv64"),
+    ("s390x", "s390x"),
+    ("win32", "x86"),
+    ("x32", "x86"),
+    ("x64", "x86_64"),
+    ("x86", "x86"),
+    ("32bit", "x86"),
+];
 /// Names of languages in those of a matrix' values.
 const LANGUAGES: [&str; 13] = [
     "dotnet", "elixir", "go", "java", "jdk", "node", "nodejs", "otp", "php", "py", "python", "ruby", "scala",
@@ -37,8 +56,8 @@ const MAX_STEPS: usize = 30;
 /// Where a job of a matrix comes in the order of all: the first is the smallest.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Distance {
-    /// Whether it needs a service, and whether it may fail.
-    drawbacks: (bool, bool),
+    /// Whether it is for another processor, needs a service, and may fail.
+    drawbacks: (bool, bool, bool),
     /// This machine most likely has a compiler's current release.
     is_not_current: bool,
     /// Others may have versions where this one has a name.
@@ -93,6 +112,15 @@ fn distance_from(leg: &JobMatch, job: &Node, java: Option<u32>) -> Distance {
         let mut words = value.split(|c: char| !c.is_ascii_alphabetic());
         words.any(|word| SERVICES.contains(&word))
     };
+    let names_processor = |value: &String| {
+        let value = value.to_ascii_lowercase();
+        let mut words = value.split(|c: char| !c.is_ascii_alphanumeric());
+        words.any(|word| {
+            PROCESSORS
+                .iter()
+                .any(|(name, arch)| word == *name && *arch != std::env::consts::ARCH)
+        })
+    };
     let says = |node: &Node| interpolate(&node.scalar()?, &leg.scope);
     let may_fail = job.get("continue-on-error").and_then(says);
     let steps = job.get("steps").map(Node::items).unwrap_or_default();
@@ -114,7 +142,11 @@ fn distance_from(leg: &JobMatch, job: &Node, java: Option<u32>) -> Distance {
         .chain(of_matrix)
         .collect();
     Distance {
-        drawbacks: (values.iter().any(names_service), may_fail.as_deref() == Some("true")),
+        drawbacks: (
+            values.iter().any(names_processor),
+            values.iter().any(names_service),
+            may_fail.as_deref() == Some("true"),
+        ),
         is_not_current: !values.iter().any(|value| value == "stable"),
         lacks_versions: Reverse(versions.len()),
         versions,
@@ -198,6 +230,9 @@ mod tests {
         let may_fail = "continue-on-error: '${{ matrix.v == 24 }}'";
         let job = format!("strategy: {{matrix: {{v: [20, 24, 22]}}}}, {may_fail}, {node}");
         assert_eq!(first(&job), "pytest 22");
+        let processors = "strategy: {matrix: {arch: [x32, arm64, x64]}}, steps: [{run: 'pytest ${{ matrix.arch }}'}]";
+        let own = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
+        assert_eq!(first(processors), format!("pytest {own}"));
         let databases = "strategy: {matrix: {db: [postgres-16, mysql, sqlite, pglite]}}, steps: [{run: 'DB=${{ matrix.db }} pytest'}]";
         assert_eq!(first(databases), "DB=sqlite pytest");
     }

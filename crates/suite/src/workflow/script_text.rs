@@ -46,8 +46,6 @@ pub(super) fn without_unknown_settings(script: &str, scope: &Scope) -> String {
 /// Whether a script calls one of the tree that runs tests, no matter what it is called.
 pub(super) fn calls_tests(script: &Script, files: &mut WorkflowFiles<'_, '_>) -> bool {
     let called = called_scripts(&script.text, script.directory.as_ref(), &script.env);
-    called.iter().any(|path| {
-        let text = files.script(path.as_str()).unwrap_or_default();
-        runs_tests(&text, &script.env) && !only_checks(&text, &script.env)
-    })
+    let is_test = |text: &str| runs_tests(text, &script.env) && !only_checks(text, &script.env);
+    called.iter().any(|path| files.is_script(path.as_str(), is_test))
 }

@@ -8,6 +8,7 @@ use greenlight_readers::ci_step::{CiScript, CiStep};
 use super::actions::{checkout_path, runtime, service, set_up};
 use super::composite::set_up_by_action;
 use super::exported::exported;
+use super::expression::is_true;
 use super::run_script::{Around, Script};
 use super::script_text::calls_tests;
 use super::shown::find;
@@ -116,7 +117,11 @@ impl<'w> WorkflowJob<'w> {
         for step in self.steps.iter().take(count) {
             let script = script(step, &around, 0, files);
             let set = script.as_ref().map(|script| exported(&script.text, &script.env));
-            set_variables(&mut around.scope, set.unwrap_or_default());
+            // Nobody knows whether a step with another condition runs.
+            let is_certain = step.get("if").is_none_or(|condition| is_true(condition, &around.scope));
+            let set = set.unwrap_or_default().into_iter();
+            let set = set.map(|(name, value)| (name, value.filter(|_| is_certain)));
+            set_variables(&mut around.scope, set.collect());
             scripts.push(script);
         }
         (scripts, around)

@@ -172,7 +172,11 @@ fn the_step_is_what_the_workflow_says() {
     check(
         "local",
         "Run ./.github/actions/tests",
-        Some(("(cd \"$GITHUB_WORKSPACE\"\nnpm ci\n)\nnpm test -- -x", "web", &[level])),
+        Some((
+            "(\ncd \"$GITHUB_WORKSPACE\"\nnpm ci\n)\nnpm test -- -x",
+            "web",
+            &[level],
+        )),
     );
 }
 

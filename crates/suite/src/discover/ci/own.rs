@@ -344,7 +344,11 @@ pub(super) fn with_variables(mut command: TestCommand, own_env: &BTreeSet<String
     let is_script = command.framework == Framework::Other;
     // Coverage is not measured here.
     let counts = |name: &str| name.split('_').any(|word| word == "COVERAGE");
-    let is_wanted = |name: &str| !counts(name) && (is_script || own_env.contains(name) || !is_for_the_job(name));
-    command.env.retain(|name, _| is_wanted(name));
+    let is_wanted = |name: &str, value: &str| {
+        // Lists and documents are for the job's other steps.
+        let is_for_the_job = is_for_the_job(name) || value.contains('\n');
+        !counts(name) && (is_script || own_env.contains(name) || !is_for_the_job)
+    };
+    command.env.retain(|name, value| is_wanted(name, value));
     with_own_paths(command)
 }

@@ -6,7 +6,7 @@ use greenlight_tree::checkout::Checkout;
 use super::arguments::arguments;
 use super::jvm;
 use crate::discover::directory::{Directory, is_directory};
-use crate::framework::Ecosystem;
+use crate::framework::{Ecosystem, Framework};
 use crate::test_command::TestCommand;
 
 /// Whether a command runs a part of the tests, as far as its words tell.
@@ -85,6 +85,9 @@ pub(super) fn is_partial(command: &TestCommand) -> bool {
             words.any(|word| word.contains('.') || is_deep(word))
         }
         Ecosystem::Dotnet => chooses_categories(&command.argv),
+        _ if command.framework == Framework::Exunit => {
+            has(&["--only", "--stale", "--failed"]) || words().any(|word| word.ends_with(".exs"))
+        }
         _ => has(&["--filter", "--group", "install"]),
     }
 }

@@ -5,12 +5,15 @@ mod tokens;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::tokens::{Evaluator, Token, Values, tokens};
-use crate::shell::is_name;
+use crate::shell::{is_name, quoted};
 
 /// Maximum number of recipes of a file, of variables and of parameters of a recipe.
 const MAX_RECIPES: usize = 1_000;
 const MAX_VARIABLES: usize = 200;
 const MAX_PARAMETERS: usize = 20;
+/// Maximum number of variables that programs get, and length of all of them.
+const MAX_EXPORTED: usize = 50;
+const MAX_EXPORTS: usize = 5_000;
 /// Maximum number of recipes that are followed from one, of lines that are returned, and length of one.
 const MAX_FOLLOWED: usize = 50;
 const MAX_LINES: usize = 200;
@@ -60,7 +63,9 @@ struct Justfile<'t> {
     recipes: BTreeMap<&'t str, Recipe<'t>>,
     values: Values<'t>,
     /// The names of the variables that programs get.
-    exported: Vec<&'t str>,
+    exported: BTreeSet<&'t str>,
+    /// The folder of all recipes; the inner `None` if it would have to be computed.
+    directory: Option<Option<String>>,
     /// The recipe that runs if none is named.
     first: Option<&'t str>,
 }
@@ -71,6 +76,8 @@ struct Recipe<'t> {
     /// The tokens of the recipes that it needs, those after `&&` included.
     needs: Vec<Token<'t>>,
     lines: Vec<&'t str>,
+    /// Its folder; the inner `None` if it would have to be computed.
+    directory: Option<Option<String>>,
 }
 
 #[derive(Debug)]
@@ -86,6 +93,7 @@ impl<'t> Justfile<'t> {
         let mut current: Option<&str> = None;
         // The systems that the attributes before a recipe name.
         let (mut is_for_others, mut is_for_this) = (false, false);
+        let mut directory = None;
         for line in text.lines() {
             if line.starts_with([' ', '\t']) {
                 let recipe = current.and_then(|name| file.recipes.get_mut(name));
@@ -97,15 +105,28 @@ impl<'t> Justfile<'t> {
             let tokens = tokens(line);
             match tokens.as_slice() {
                 [] => {}
-                [Token::Sign('['), Token::Name(attribute), ..] => {
-                    is_for_others |= OTHER_SYSTEMS.contains(attribute);
-                    is_for_this |= matches!(*attribute, "linux" | "unix");
+                [Token::Sign('['), attributes @ ..] => {
+                    let has = |names: &[&str]| {
+                        attributes
+                            .iter()
+                            .any(|token| matches!(token, Token::Name(name) if names.contains(name)))
+                    };
+                    is_for_others |= has(&OTHER_SYSTEMS);
+                    is_for_this |= has(&["linux", "unix"]);
+                    if has(&["working-directory"]) {
+                        directory = Some(only_text(attributes));
+                    }
+                }
+                [Token::Name("set"), Token::Name("working-directory"), value @ ..] => {
+                    current = None;
+                    file.directory = Some(only_text(value));
                 }
                 [Token::Name("export"), rest @ ..] | rest @ [_, Token::Sign('='), ..] => {
                     current = None;
                     if let [Token::Name(name), Token::Sign('='), value @ ..] = rest {
                         file.assign(name, value, env);
-                        file.exported.extend(Some(*name).filter(|_| rest.len() < tokens.len()));
+                        let is_exported = rest.len() < tokens.len() && file.exported.len() < MAX_EXPORTED;
+                        file.exported.extend(Some(*name).filter(|_| is_exported));
                     }
                 }
                 [Token::Name("set" | "alias" | "import" | "mod"), ..] => current = None,
@@ -114,7 +135,9 @@ impl<'t> Justfile<'t> {
                     current = found.as_ref().map(|(name, _)| *name);
                     let fits = (!is_for_others || is_for_this) && file.recipes.len() < MAX_RECIPES;
                     (is_for_others, is_for_this) = (false, false);
+                    let directory = directory.take();
                     if let Some((name, recipe)) = found.filter(|_| fits) {
+                        let recipe = Recipe { directory, ..recipe };
                         file.first = file.first.or(Some(name));
                         file.recipes.insert(name, recipe);
                     } else {
@@ -173,6 +196,7 @@ impl<'t> Justfile<'t> {
             parameters,
             needs: rest.tokens.to_vec(),
             lines: Vec::new(),
+            directory: None,
         };
         Some((name, recipe))
     }
@@ -219,6 +243,16 @@ impl<'t> RecipeRun<'_, 't> {
             .iter()
             .filter_map(|name| exported(name, &values))
             .collect();
+        if exports.len() > MAX_EXPORTS || self.scripts.len() >= MAX_LINES {
+            return;
+        }
+        let directory = recipe.directory.as_ref().or(file.directory.as_ref());
+        let exports = match directory.and_then(|directory| directory.as_deref()) {
+            Some(directory) => format!("cd {}\n{exports}", quoted(directory)),
+            // Nobody knows where.
+            None if directory.is_some() => return,
+            None => exports,
+        };
         // With `#!`, a recipe is one script.
         let first = recipe.lines.first().map_or("", |line| line.trim());
         if let Some(program) = first.strip_prefix("#!") {
@@ -288,6 +322,15 @@ impl<'t> RecipeRun<'_, 't> {
         whole.push_str(rest);
         (whole.len() <= MAX_LINE).then_some(whole)
     }
+}
+
+/// The only string among tokens.
+fn only_text(tokens: &[Token<'_>]) -> Option<String> {
+    let mut texts = tokens.iter().filter_map(|token| match token {
+        Token::Text(text) => Some(text.clone()),
+        _ => None,
+    });
+    texts.next().filter(|_| texts.next().is_none())
 }
 
 /// A line that sets a variable for programs.

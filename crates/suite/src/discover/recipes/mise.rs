@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use toml::{Table, Value};
 
-use crate::shell::is_name;
+use crate::shell::{is_name, quoted};
 
 /// The files with tasks: <https://mise.jdx.dev/configuration.html>
 pub(super) const FILES: [&str; 5] = [
@@ -16,9 +16,9 @@ pub(super) const FILES: [&str; 5] = [
 ];
 /// The folders with tasks that are scripts: <https://mise.jdx.dev/tasks/file-tasks.html>
 const FOLDERS: [&str; 4] = ["mise-tasks", ".mise-tasks", "mise/tasks", ".mise/tasks"];
-/// Maximum number of tasks that are followed from one, and of lines that are returned.
+/// Maximum number of tasks that are followed from one, and of shells that they start.
 const MAX_TASKS: usize = 50;
-const MAX_LINES: usize = 200;
+const MAX_SCRIPTS: usize = 100;
 
 /// What `mise run NAME` runs, as a script for a shell. `read` reads a file of the project. `None` if it has options, or
 /// there is no such task.
@@ -35,39 +35,38 @@ pub(super) fn script(text: &str, arguments: &[String], read: &dyn Fn(&str) -> Op
         document: &document,
         read,
         seen: BTreeSet::new(),
-        lines: Vec::new(),
+        scripts: Vec::new(),
     };
-    tasks.variables(document.get("env"));
-    tasks.task(name)?;
-    let more = rest.get(1..).unwrap_or_default().join(" ");
-    if let Some(last) = tasks.lines.last_mut().filter(|_| !more.is_empty()) {
-        *last = format!("{} {more}\n", last.trim_end());
-    }
-    Some(tasks.lines.concat())
+    let more: String = rest.iter().skip(1).map(|word| format!(" {}", quoted(word))).collect();
+    tasks.task(name, &more)?;
+    Some(tasks.scripts.concat())
 }
 
 struct MiseTasks<'d> {
     document: &'d Table,
     read: &'d dyn Fn(&str) -> Option<String>,
     seen: BTreeSet<String>,
-    lines: Vec<String>,
+    /// One for each shell.
+    scripts: Vec<String>,
 }
 
 impl MiseTasks<'_> {
-    /// Adds the lines of a task after those that it depends on, each task once. `None` if there is none with this name.
-    fn task(&mut self, name: &str) -> Option<()> {
+    /// Adds the scripts of a task after those that it depends on, each task once; `more` follows the last of them. `None` if
+    /// there is none with this name.
+    fn task(&mut self, name: &str, more: &str) -> Option<()> {
         if self.seen.len() >= MAX_TASKS || !self.seen.insert(name.to_owned()) {
             return Some(());
         }
         let tasks = self.document.get("tasks").and_then(Value::as_table);
         let Some(task) = tasks.and_then(|tasks| tasks.get(name)) else {
-            return self.file(name);
+            let text = self.file(name)?;
+            self.push(&[], None, &text, more);
+            return Some(());
         };
         for needed in texts(task.get("depends")) {
-            self.task(needed.split_whitespace().next()?);
+            self.task(needed.split_whitespace().next()?, "");
         }
-        self.variables(task.get("env"));
-        let enters = match task.get("dir").map(Value::as_str) {
+        let directory = match task.get("dir").map(Value::as_str) {
             None => None,
             Some(directory) => Some(directory.filter(|directory| !directory.contains("{{"))?),
         };
@@ -75,55 +74,58 @@ impl MiseTasks<'_> {
             Value::Table(task) => task.get("run"),
             line => Some(line),
         };
-        for script in texts(run) {
-            let lines = script.trim().lines().filter(|line| !line.starts_with("#!"));
-            for line in lines.filter(|line| !line.contains("{{")) {
-                self.push(match enters {
-                    None => format!("{line}\n"),
-                    Some(directory) => format!("(cd {} && {line})\n", shlex::try_quote(directory).ok()?),
-                });
-            }
+        let scripts: Vec<&str> = texts(run).filter(|script| !script.contains("{{")).collect();
+        let env = variables(task.get("env"));
+        for (at, script) in scripts.iter().enumerate() {
+            let is_last = at + 1 == scripts.len();
+            self.push(&env, directory, script, if is_last { more } else { "" });
         }
         Some(())
     }
 
-    /// Adds a task that is a script of a shell.
-    fn file(&mut self, name: &str) -> Option<()> {
+    /// A task that is a script of a shell.
+    fn file(&self, name: &str) -> Option<String> {
         let path = name.replace(':', "/");
         let mut paths = FOLDERS
             .iter()
             .flat_map(|folder| [format!("{folder}/{path}"), format!("{folder}/{path}.sh")]);
         let text = paths.find_map(|path| (self.read)(&path))?;
-        let is_shell = text
-            .lines()
-            .next()
-            .is_some_and(|line| line.starts_with("#!") && line.trim_end().ends_with("sh"));
-        for line in text.lines().skip(1).filter(|_| is_shell) {
-            self.push(format!("{line}\n"));
-        }
-        is_shell.then_some(())
+        let first = text.lines().next().filter(|line| line.starts_with("#!"))?;
+        first.trim_end().ends_with("sh").then_some(text)
     }
 
-    /// Adds lines that set variables, as far as their values are plain.
-    fn variables(&mut self, env: Option<&Value>) {
-        for (name, value) in env.and_then(Value::as_table).into_iter().flatten() {
-            let value = match value {
-                Value::String(text) => Some(text.clone()).filter(|text| !text.contains("{{")),
-                Value::Integer(number) => Some(number.to_string()),
-                _ => None,
-            };
-            let value = value.and_then(|value| Some(shlex::try_quote(&value).ok()?.into_owned()));
-            if let Some(value) = value.filter(|_| is_name(name) && name != "_") {
-                self.push(format!("export {name}={value}\n"));
-            }
+    /// Adds what runs in one shell.
+    fn push(&mut self, env: &[String], directory: Option<&str>, script: &str, more: &str) {
+        if self.scripts.len() >= MAX_SCRIPTS {
+            return;
         }
+        let own = variables(self.document.get("env"));
+        let enters = directory.map(|directory| format!("cd {}\n", quoted(directory)));
+        let lines = script.trim().lines().filter(|line| !line.starts_with("#!"));
+        let lines: Vec<&str> = lines.collect();
+        let before = own
+            .iter()
+            .chain(env)
+            .map(String::as_str)
+            .chain(enters.as_deref())
+            .collect::<String>();
+        self.scripts.push(format!("(\n{before}{}{more}\n)\n", lines.join("\n")));
     }
+}
 
-    fn push(&mut self, line: String) {
-        if self.lines.len() < MAX_LINES {
-            self.lines.push(line);
-        }
-    }
+/// Lines that set variables, as far as their values are plain.
+fn variables(env: Option<&Value>) -> Vec<String> {
+    let plain = |(name, value): (&String, &Value)| {
+        let value = match value {
+            Value::String(text) => Some(text.clone()).filter(|text| !text.contains("{{")),
+            Value::Integer(number) => Some(number.to_string()),
+            _ => None,
+        };
+        let is_known = is_name(name) && name != "_";
+        Some(format!("export {name}={}\n", quoted(&value.filter(|_| is_known)?)))
+    };
+    let all = env.and_then(Value::as_table).into_iter().flatten();
+    all.filter_map(plain).take(MAX_TASKS).collect()
 }
 
 /// A text, or the texts of a list.
@@ -150,11 +152,14 @@ mod tests {
             let words: Vec<String> = line.split_whitespace().map(String::from).collect();
             script(file, &words, &read)
         };
-        let all = "export A='b c'\ncargo fmt --check\nexport LEVEL=2\ncargo test\n";
+        let all = "(\nexport A='b c'\ncargo fmt --check\n)\n(\nexport A='b c'\nexport LEVEL=2\ncargo test\n)\n";
         assert_eq!(run("run test").as_deref(), Some(all));
-        assert_eq!(run("r test -- -q"), Some(all.replace("cargo test", "cargo test -q")));
-        assert_eq!(run("web").as_deref(), Some("export A='b c'\n(cd web && npm test)\n"));
-        assert_eq!(run("test:unit").as_deref(), Some("export A='b c'\npytest\n"));
+        assert_eq!(
+            run("r test -- -q -m 'x"),
+            Some(all.replace("cargo test", "cargo test -q -m \"'x\""))
+        );
+        assert_eq!(run("web").as_deref(), Some("(\nexport A='b c'\ncd web\nnpm test\n)\n"));
+        assert_eq!(run("test:unit").as_deref(), Some("(\nexport A='b c'\npytest\n)\n"));
         for other in ["install", "run --force test", "", "run"] {
             assert_eq!(run(other), None, "{other}");
         }

@@ -45,17 +45,13 @@ pub(super) fn script(arguments: &[String], read: &dyn Fn(&str) -> Option<String>
         .and_then(parsed)
         .or_else(of_python)
         .unwrap_or_default();
-    let mut lines = Vec::new();
+    let more: String = more.iter().map(|word| format!(" {}", quoted(word))).collect();
+    let mut scripts = Vec::new();
     match task(&manifest, name) {
-        Some(_) => add(&manifest, name, &mut BTreeSet::new(), &mut lines)?,
-        None => lines.push(quoted(name).into_owned()),
+        Some(_) => add(&manifest, (name, &more), &mut BTreeSet::new(), &mut scripts)?,
+        None => scripts.push(format!("{}{more}\n", quoted(name))),
     }
-    let last = lines.last_mut()?;
-    for word in more {
-        last.push(' ');
-        last.push_str(&quoted(word));
-    }
-    Some(lines.join("\n") + "\n")
+    Some(scripts.concat())
 }
 
 /// The task of this name: of the project, or of one of its features.
@@ -66,15 +62,20 @@ fn task<'m>(manifest: &'m Table, name: &str) -> Option<&'m Value> {
     own.or_else(|| features?.values().find_map(of))
 }
 
-/// Adds the lines of a task after those that it depends on, each task once.
-fn add(manifest: &Table, name: &str, seen: &mut BTreeSet<String>, lines: &mut Vec<String>) -> Option<()> {
+/// Adds the scripts of a task after those that it depends on, each task once and in its own shell. `more` follows its own.
+fn add(
+    manifest: &Table,
+    (name, more): (&str, &str),
+    seen: &mut BTreeSet<String>,
+    scripts: &mut Vec<String>,
+) -> Option<()> {
     if seen.len() >= MAX_TASKS || !seen.insert(name.to_owned()) {
         return Some(());
     }
     let task = task(manifest, name)?;
     let needed = task.get("depends-on").or_else(|| task.get("depends_on"));
     for other in texts(needed) {
-        add(manifest, other, seen, lines);
+        add(manifest, (other, ""), seen, scripts);
     }
     let command = match task {
         Value::Table(table) => table.get("cmd"),
@@ -89,15 +90,16 @@ fn add(manifest: &Table, name: &str, seen: &mut BTreeSet<String>, lines: &mut Ve
         Some(Value::Array(_)) => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
         _ => words.concat(),
     };
+    line.push_str(more);
     for (name, value) in task.get("env").and_then(Value::as_table).into_iter().flatten() {
         if let Some(value) = value.as_str().filter(|value| is_name(name) && !value.contains('$')) {
-            line = format!("{name}={} {line}", quoted(value));
+            line = format!("export {name}={}\n{line}", quoted(value));
         }
     }
     if let Some(directory) = task.get("cwd").and_then(Value::as_str) {
-        line = format!("cd {} && {line}", quoted(directory));
+        line = format!("cd {}\n{line}", quoted(directory));
     }
-    lines.push(line);
+    scripts.push(format!("(\n{line}\n)\n"));
     Some(())
 }
 
@@ -130,10 +132,12 @@ mod tests {
         for (line, expected) in [
             (
                 "run -e py313 --frozen test -x",
-                Some("ruff check\ncd tools && python 'a b.py'\nKIND='a b' pytest -q --pyargs x -x\n"),
+                Some(
+                    "(\nruff check\n)\n(\ncd tools\npython 'a b.py'\n)\n(\nexport KIND='a b'\npytest -q --pyargs x -x\n)\n",
+                ),
             ),
             ("run --environment=test pytest tests", Some("pytest tests\n")),
-            ("run loop", Some("a\n")),
+            ("run loop", Some("(\na\n)\n")),
             ("run --unknown test", None),
             ("install", None),
             ("run", None),

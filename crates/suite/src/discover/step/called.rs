@@ -12,6 +12,8 @@ use crate::discover::recipes;
 use crate::shell::{SimpleCommand, line_directory, split_line, with_workspace};
 use crate::workflow::WORKSPACE;
 
+/// Maximum number of scripts that one script calls and that are looked at.
+const MAX_CALLED: usize = 20;
 /// Programs that run a script whose name follows.
 const INTERPRETERS: [&str; 8] = ["sh", "bash", "dash", "python", "python3", "perl", "ruby", "node"];
 
@@ -78,16 +80,31 @@ fn prepares(path: &str) -> bool {
     path.split(['/', '.', '-', '_']).any(|part| OTHERS.contains(&part))
 }
 
-/// Whether a line calls a script of the tree with tests in it, no matter what it is called.
-pub(super) fn tests_in_script(checkout: &Checkout, step: &CiStep, line: &SimpleCommand, words: &[String]) -> bool {
-    let is_script = script_path(words).is_some_and(|path| !prepares(path));
+/// Whether a line calls a script of the tree with tests in it, no matter what it is called. Each script is `looked_at` once.
+pub(super) fn tests_in_script(
+    checkout: &Checkout,
+    step: &CiStep,
+    (line, words): (&SimpleCommand, &[String]),
+    looked_at: &mut BTreeMap<String, bool>,
+) -> bool {
+    let path = script_path(words).filter(|path| !prepares(path));
     let directory = line_directory(step.directory.as_ref(), &line.directory, &step.env);
-    let Some(directory) = directory.filter(|_| is_script) else {
+    let (Some(path), Some(directory)) = (path, directory) else {
         return false;
     };
+    let place = directory.as_ref().map_or_else(String::new, ToString::to_string);
+    let key = format!("{place}/{path}");
+    if let Some(known) = looked_at.get(&key) {
+        return *known;
+    }
+    if looked_at.len() >= MAX_CALLED {
+        return false;
+    }
     let scripts = recipes::scripts(&Directory { checkout, directory }, words, &step.env);
     let is_test = |text: &String| runs_tests(text, &step.env) && !only_checks(text, &step.env);
-    scripts.is_some_and(|scripts| scripts.iter().any(is_test))
+    let found = scripts.is_some_and(|scripts| scripts.iter().any(is_test));
+    looked_at.insert(key, found);
+    found
 }
 
 /// Whether a line runs a program of the tree. Those that prepare the machine do not count.

@@ -1,5 +1,8 @@
 //! Options of package managers that run a command in another folder, such as `npm test -w web`.
 
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
 use greenlight_anchor::RepoPath;
 use greenlight_tree::checkout::Checkout;
 
@@ -49,12 +52,12 @@ const OPTIONS: [Options; 7] = [
     // <https://docs.astral.sh/uv/reference/cli/#uv-run>
     Options {
         program: "uv",
-        folder: &["--directory", "--project"],
-        package: &["--package"],
+        folder: &["--directory"],
+        package: &[],
     },
     Options {
         program: "poetry",
-        folder: &["-C", "--directory", "-P", "--project"],
+        folder: &["-C", "--directory"],
         package: &[],
     },
     Options {
@@ -63,6 +66,36 @@ const OPTIONS: [Options; 7] = [
         package: &[],
     },
 ];
+
+/// The packages of a workspace, which are looked for once they are needed.
+pub(super) struct Packages<'c> {
+    pub(super) checkout: &'c Checkout,
+    folders: OnceCell<BTreeMap<String, RepoPath>>,
+}
+
+impl<'c> Packages<'c> {
+    pub(super) fn new(checkout: &'c Checkout) -> Self {
+        Self {
+            checkout,
+            folders: OnceCell::new(),
+        }
+    }
+
+    /// The folder of the package of this name.
+    fn folder(&self, name: &str) -> Option<&RepoPath> {
+        let folders = self.folders.get_or_init(|| {
+            let members = workspaces::members(self.checkout).into_iter().take(MAX_MANIFESTS);
+            let named = members.filter_map(|folder| {
+                let text = self.checkout.read_text(&format!("{folder}/package.json"))?;
+                let text = Some(text).filter(|text| text.len() <= MAX_MANIFEST)?;
+                let manifest: serde_json::Value = serde_json::from_str(&text).ok()?;
+                Some((manifest.get("name")?.as_str()?.to_owned(), folder))
+            });
+            named.collect()
+        });
+        folders.get(name)
+    }
+}
 
 /// An option of a line that says where it runs.
 struct PlaceOption {
@@ -104,9 +137,9 @@ fn places(words: &[String]) -> Vec<PlaceOption> {
 }
 
 /// A line for several packages of a workspace, as one line for each. Unchanged if one of them is unknown.
-pub(super) fn for_each_package(checkout: &Checkout, line: SimpleCommand) -> Vec<SimpleCommand> {
+pub(super) fn for_each_package(packages: &Packages<'_>, line: SimpleCommand) -> Vec<SimpleCommand> {
     let places = places(&line.words);
-    let is_known = |place: &PlaceOption| !place.is_folder && package(checkout, &place.value).is_some();
+    let is_known = |place: &PlaceOption| !place.is_folder && packages.folder(&place.value).is_some();
     if places.len() < 2 || places.len() > MAX_PACKAGES || !places.iter().all(is_known) {
         return vec![line];
     }
@@ -132,7 +165,7 @@ pub(super) fn for_each_package(checkout: &Checkout, line: SimpleCommand) -> Vec<
 /// The folder in which a line runs its command, and the command without the option that says so. Unchanged if there is
 /// none, if there are several, or if the folder is unknown.
 pub(super) fn entered(
-    checkout: &Checkout,
+    packages: &Packages<'_>,
     directory: Option<RepoPath>,
     mut words: Vec<String>,
 ) -> (Option<RepoPath>, Vec<String>) {
@@ -140,10 +173,13 @@ pub(super) fn entered(
     let [place] = places.as_slice() else {
         return (directory, words);
     };
-    let below = below(directory.as_ref(), &place.value).filter(|path| is_directory(checkout, path));
+    let below = below(directory.as_ref(), &place.value).filter(|path| is_directory(packages.checkout, path));
     let inner = match place.is_folder {
         true => below,
-        false => package(checkout, &place.value).or(below.filter(|_| place.value.contains('/'))),
+        false => packages
+            .folder(&place.value)
+            .cloned()
+            .or(below.filter(|_| place.value.contains('/'))),
     };
     if inner.is_none() {
         return (directory, words);
@@ -161,27 +197,6 @@ fn below(directory: Option<&RepoPath>, value: &str) -> Option<RepoPath> {
     }
 }
 
-/// The folder of the package of this name.
-fn package(checkout: &Checkout, name: &str) -> Option<RepoPath> {
-    let text = |path: String| checkout.read_text(&path).filter(|text| text.len() <= MAX_MANIFEST);
-    let of_npm = |folder: &RepoPath| -> Option<bool> {
-        let manifest: serde_json::Value = serde_json::from_str(&text(format!("{folder}/package.json"))?).ok()?;
-        Some(manifest.get("name")?.as_str()? == name)
-    };
-    let of_python = |folder: &RepoPath| -> Option<bool> {
-        let manifest: toml::Table = toml::from_str(&text(format!("{folder}/pyproject.toml"))?).ok()?;
-        Some(manifest.get("project")?.get("name")?.as_str()? == name)
-    };
-    let mut members = workspaces::members(checkout).into_iter().take(MAX_MANIFESTS);
-    members.find(|folder| of_npm(folder) == Some(true)).or_else(|| {
-        let paths = checkout.paths().into_iter().map(RepoPath::as_str);
-        let folders = paths.filter_map(|path| path.strip_suffix("/pyproject.toml")?.parse().ok());
-        folders
-            .take(MAX_MANIFESTS)
-            .find(|folder| of_python(folder) == Some(true))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,6 +207,7 @@ mod tests {
         let (_tree, checkout) = tree(&[
             ("package.json", r#"{"workspaces": ["packages/*"]}"#),
             ("packages/a/package.json", r#"{"name": "@x/a"}"#),
+            ("packages/b/package.json", r#"{"name": "b"}"#),
             ("libs/b/pyproject.toml", "[project]\nname = 'b'\n"),
         ]);
         for (line, expected) in [
@@ -202,12 +218,11 @@ mod tests {
             ("pnpm -F ./packages/a run test", "packages/a: pnpm run test"),
             ("pnpm --filter {packages/a} test", "packages/a: pnpm test"),
             ("yarn workspace @x/a test", "packages/a: yarn test"),
-            ("uv run --package b pytest", "libs/b: uv run pytest"),
             ("uv run --directory libs/b pytest", "libs/b: uv run pytest"),
             ("poetry -C libs/b run pytest", "libs/b: poetry run pytest"),
         ] {
             let words = line.split(' ').map(String::from).collect();
-            let (directory, words) = entered(&checkout, None, words);
+            let (directory, words) = entered(&Packages::new(&checkout), None, words);
             let directory = directory.map_or_else(String::new, |directory| directory.to_string());
             assert_eq!(format!("{directory}: {}", words.join(" ")), expected);
         }
@@ -216,7 +231,7 @@ mod tests {
             ..SimpleCommand::default()
         };
         let each = |text: &str| {
-            let lines = for_each_package(&checkout, line(text)).into_iter();
+            let lines = for_each_package(&Packages::new(&checkout), line(text)).into_iter();
             lines.map(|line| line.words.join(" ")).collect::<Vec<_>>().join("; ")
         };
         assert_eq!(
@@ -235,9 +250,15 @@ mod tests {
             "npm --prefix",
             "npm test -- -w @x/a",
             "pytest -C libs/b",
+            // It only chooses the environment.
+            "uv run --package b pytest",
         ] {
             let words: Vec<String> = line.split(' ').map(String::from).collect();
-            assert_eq!(entered(&checkout, None, words.clone()), (None, words), "{line}");
+            assert_eq!(
+                entered(&Packages::new(&checkout), None, words.clone()),
+                (None, words),
+                "{line}"
+            );
         }
     }
 }

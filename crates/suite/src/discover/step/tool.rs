@@ -17,7 +17,12 @@ use crate::shell;
 
 /// Tools that run another one in their own environment, with their options that take no value and those that take
 /// one. In the sandbox, the installed packages replace that environment.
-const RUNNERS: [(&[&str], &[&str], &[&str]); 10] = [
+const RUNNERS: [(&[&str], &[&str], &[&str]); 11] = [
+    (
+        &["sudo"],
+        &["-E", "-H", "-n", "--preserve-env"],
+        &["-u", "--preserve-env"],
+    ),
     (&["uvx"], &["--isolated"], &["--with", "--python", "-p"]),
     (&["uv", "tool", "run"], &["--isolated"], &["--with", "--python", "-p"]),
     (&["poetry", "run"], &[], &[]),

@@ -8,7 +8,10 @@ use crate::workflow::Node;
 
 /// Maximum depth of commands that use commands.
 const MAX_DEPTH: usize = 5;
-/// Maximum length of a text with its parameters.
+/// Maximum number of steps of a job that are looked at, those of commands included.
+const MAX_STEPS: usize = 500;
+/// Maximum length of the name of a parameter, and of a text with its parameters.
+const MAX_NAME: usize = 200;
 const MAX_TEXT: usize = 64 << 10;
 
 /// All jobs, in the order of the file.
@@ -46,9 +49,9 @@ pub(super) fn jobs(document: &Node) -> Vec<OtherJob> {
 
 /// The scripts of one job.
 fn scripts(job: &Node, document: &Node) -> Vec<OtherScript> {
-    let mut steps = Vec::new();
+    let (mut steps, mut left) = (Vec::new(), MAX_STEPS);
     let own = parameters(job, None);
-    add_steps(job, &own, (document, MAX_DEPTH), &mut steps);
+    add_steps(job, &own, (document, MAX_DEPTH), (&mut steps, &mut left));
     let directory = job.get("working_directory").and_then(Node::text).unwrap_or_default();
     // `~/project` and the like is where the repository is checked out.
     let directory = if directory.starts_with('~') { "" } else { directory };
@@ -65,14 +68,20 @@ fn scripts(job: &Node, document: &Node) -> Vec<OtherScript> {
 
 /// Adds the steps of a job or a reusable command, with the steps of the commands that they use in their place.
 /// <https://circleci.com/docs/guides/orchestrate/reusing-config/#authoring-reusable-commands>
-fn add_steps(node: &Node, values: &BTreeMap<String, String>, (document, depth): (&Node, usize), steps: &mut Vec<Node>) {
+fn add_steps(
+    node: &Node,
+    values: &BTreeMap<String, String>,
+    (document, depth): (&Node, usize),
+    (steps, left): (&mut Vec<Node>, &mut usize),
+) {
     let Some(depth) = depth.checked_sub(1) else {
         return;
     };
     for step in node.get("steps").map(Node::items).unwrap_or_default() {
-        if steps.len() >= MAX_SCRIPTS {
+        let Some(less) = left.checked_sub(1).filter(|_| steps.len() < MAX_SCRIPTS) else {
             return;
-        }
+        };
+        *left = less;
         let step = filled(step, values);
         let (name, given) = match (&step, step.entries()) {
             (Node::Text(name), _) => (name.as_str(), None),
@@ -80,7 +89,7 @@ fn add_steps(node: &Node, values: &BTreeMap<String, String>, (document, depth): 
             _ => ("", None),
         };
         match document.get("commands").and_then(|commands| commands.get(name)) {
-            Some(command) => add_steps(command, &parameters(command, given), (document, depth), steps),
+            Some(command) => add_steps(command, &parameters(command, given), (document, depth), (steps, left)),
             None => steps.push(step),
         }
     }
@@ -114,9 +123,11 @@ fn filled(node: &Node, values: &BTreeMap<String, String>) -> Node {
 fn with_values(text: &str, values: &BTreeMap<String, String>) -> String {
     let (mut whole, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("<<") {
-        let value = after.split_once(">>").and_then(|(inner, after)| {
+        // The end is near, or it is none.
+        let near = after.char_indices().nth(MAX_NAME).map_or(after.len(), |(at, _)| at);
+        let value = after[..near].split_once(">>").and_then(|(inner, _)| {
             let name = inner.trim().strip_prefix("parameters.")?;
-            Some((values.get(name)?, after))
+            Some((values.get(name)?, &after[inner.len() + 2..]))
         });
         whole.push_str(before);
         match value.filter(|_| whole.len() <= MAX_TEXT) {

@@ -44,6 +44,9 @@ b: a
     cargo b
 flags:
     cargo {{flags}}
+[working-directory: 'web app', no-exit-message]
+web:
+    npm test
 "##;
 
 fn run(line: &str) -> Option<String> {
@@ -67,6 +70,7 @@ fn a_recipe_is_its_lines_between_those_that_it_needs() {
         ("script tests", "#!/usr/bin/env bash\nset -e\npytest tests"),
         ("a", "cargo b; cargo a"),
         ("flags", "cargo cargo --all/y"),
+        ("web", "cd 'web app'\nnpm test"),
         ("python", ""),
         // A value is missing.
         ("script", ""),

@@ -16,7 +16,12 @@ const GLOBAL: [&str; 9] = [
 const GLOBAL_WITH_VALUE: [&str; 3] = ["--color", "--config", "-Z"];
 /// Options of tools that measure coverage, which say how they report it; the second list has a value.
 /// <https://github.com/taiki-e/cargo-llvm-cov>, <https://github.com/xd009642/tarpaulin>
-const OF_COVERAGE: [&str; 18] = [
+const OF_COVERAGE: [&str; 23] = [
+    "--doctests",
+    "--follow-exec",
+    "--ignore-run-fail",
+    "--ignore-tests",
+    "--no-dead-code",
     "--branch",
     "--cobertura",
     "--codecov",

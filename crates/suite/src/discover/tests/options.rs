@@ -1,0 +1,56 @@
+//! Options of CI's lines that decide which tests run, and lines around them.
+
+use super::*;
+
+/// What is found for a project whose only job has these steps.
+#[track_caller]
+fn check(job: &str, files: &[(&str, &str)], expected: &[&str]) {
+    let workflow = format!("on: pull_request\njobs:\n  test: {{runs-on: ubuntu-latest, {job}}}\n");
+    let all = [&[(".github/workflows/ci.yml", workflow.as_str())], files].concat();
+    let (_directory, checkout) = tree(&all);
+    let found = find_all(&checkout, &TestSettings::default(), &hints(&checkout));
+    let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert_eq!(lines, expected, "{job}");
+}
+
+#[test]
+fn tags_and_the_like_are_no_packages() {
+    let files = [("go.mod", "module m\n"), ("a_test.go", "package m\n")];
+    let line = "go test -race --tags batch ./...";
+    check(&format!("steps: [{{run: '{line}'}}]"), &files, &[line]);
+}
+
+#[test]
+fn programs_that_run_the_tests_as_another_user_or_by_their_path_are_read() {
+    let files = [("Cargo.toml", "[package]\nname = 'a'\n"), ("src/lib.rs", "")];
+    check(
+        "steps: [{run: sudo --preserve-env=HOME $(which cargo) test --locked}]",
+        &files,
+        &["cargo test --locked"],
+    );
+}
+
+#[test]
+fn some_tests_of_elixir_are_not_all() {
+    let files = [("mix.exs", ""), ("test/a_test.exs", "")];
+    check("steps: [{run: mix test --only slow}]", &files, &["mix test"]);
+    check("steps: [{run: mix test test/a_test.exs}]", &files, &["mix test"]);
+    check(
+        "steps: [{run: mix test --warnings-as-errors}]",
+        &files,
+        &["mix test --warnings-as-errors"],
+    );
+}
+
+#[test]
+fn documents_in_variables_of_a_job_are_not_for_the_tests() {
+    let files = [("go.mod", "module m\n"), ("a_test.go", "package m\n")];
+    let env = "env: {LIST: \"[\\n1,\\n2]\", KIND: fast}";
+    check(
+        &format!("{env}, steps: [{{run: go test ./...}}]"),
+        &files,
+        &["KIND=fast go test ./..."],
+    );
+    let own = "steps: [{run: go test ./..., env: {LIST: \"1\\n2\"}}]";
+    check(own, &files, &["LIST='1\n2' go test ./..."]);
+}
