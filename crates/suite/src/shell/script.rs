@@ -227,7 +227,7 @@ impl<'p, 't> ScriptReader<'p, 't> {
             let raw = self.parsed.raw(*redirect);
             raw.starts_with('>') || descriptor.is_some_and(|number| self.parsed.raw(number) == "1")
         };
-        let file = parts.filter(is_output).last()?.child_by_field_name("destination")?;
+        let file = parts.rev().find(is_output)?.child_by_field_name("destination")?;
         Some(Word::of(self.parsed, file)?.marked)
     }
 

@@ -214,6 +214,12 @@ fn settings(command: &TestCommand) -> BTreeSet<String> {
                 .cloned()
                 .collect();
         }
+        _ if command.framework == Framework::Exunit => {
+            let files = command.argv.iter().filter(|word| word.ends_with(".exs"));
+            let pairs = command.argv.iter().zip(command.argv.iter().skip(1));
+            let tags = pairs.filter(|(option, _)| *option == "--only").map(|(_, tag)| tag);
+            return files.chain(tags).cloned().collect();
+        }
         _ => return BTreeSet::new(),
     };
     let mut found = BTreeSet::new();
