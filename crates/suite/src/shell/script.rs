@@ -240,7 +240,7 @@ impl<'p, 't> ScriptReader<'p, 't> {
         Some(())
     }
 
-    /// The variables that conditions may ask for here, of which there are so many.
+    /// The variables that conditions may ask for here; `count` is how much they cost.
     fn conditions(&mut self, count: usize) -> Conditions<'p, 't> {
         self.seen += count;
         Conditions::new(self.parsed, self.variables.values(self.known))

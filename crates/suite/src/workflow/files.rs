@@ -65,7 +65,7 @@ impl<'r, 'f> WorkflowFiles<'r, 'f> {
             .map(str::to_owned)
     }
 
-    /// Whether a script of the tree is one of these. Each is read once, and only so many.
+    /// Whether a script of the tree is one of these. Each is read once, and a few of them at most.
     pub(super) fn is_script(&mut self, path: &str, is_wanted: impl Fn(&str) -> bool) -> bool {
         if let Some(known) = self.scripts.get(path) {
             return *known;

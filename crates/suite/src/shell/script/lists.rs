@@ -7,7 +7,7 @@ use super::{After, ScriptReader, is_certain};
 
 /// How a command ends, as far as that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Status {
+pub(super) enum ListStatus {
     /// A condition that holds, or does not.
     Known(bool),
     /// A condition that only a shell could evaluate.
@@ -18,45 +18,45 @@ pub(super) enum Status {
 
 impl<'p> ScriptReader<'p, '_> {
     /// Reads a list, and says how it ends.
-    pub(super) fn list(&mut self, node: Node<'p>, before: After, depth: usize) -> Option<Status> {
+    pub(super) fn list(&mut self, node: Node<'p>, before: After, depth: usize) -> Option<ListStatus> {
         let depth = depth.checked_sub(1)?;
         if is_condition(self.parsed, node) {
             self.branch(node)?;
             let holds = self.conditions(1).holds(node, MAX_DEPTH).filter(|_| is_certain(before));
-            return Some(holds.map_or(Status::Unknown, Status::Known));
+            return Some(holds.map_or(ListStatus::Unknown, ListStatus::Known));
         }
         let parts = children(node);
         let ("list", [left, operator, right]) = (node.kind(), parts.as_slice()) else {
             self.statement(node, before, depth)?;
-            return Some(Status::Success);
+            return Some(ListStatus::Success);
         };
         if is_excused(self.parsed, node) {
             let from = self.lines.len();
             self.list(*left, before, depth)?;
             self.lines.iter_mut().skip(from).for_each(|line| line.may_fail = true);
-            return Some(Status::Success);
+            return Some(ListStatus::Success);
         }
         let status = self.list(*left, before, depth)?;
         let is_and = operator.kind() == "&&";
         match status {
-            Status::Known(holds) if holds == is_and => self.list(*right, before, depth),
-            Status::Known(_) => Some(status),
-            Status::Success if is_and => {
+            ListStatus::Known(holds) if holds == is_and => self.list(*right, before, depth),
+            ListStatus::Known(_) => Some(status),
+            ListStatus::Success if is_and => {
                 let before = if is_certain(before) { After::Success } else { before };
                 self.list(*right, before, depth)
             }
-            Status::Success => {
+            ListStatus::Success => {
                 self.statement(*right, After::Other, depth)?;
                 Some(status)
             }
-            Status::Unknown if is_and => {
+            ListStatus::Unknown if is_and => {
                 let before = if is_certain(before) { After::Condition } else { before };
                 self.list(*right, before, depth)?;
-                Some(Status::Unknown)
+                Some(ListStatus::Unknown)
             }
-            Status::Unknown => {
+            ListStatus::Unknown => {
                 self.branch(*right)?;
-                Some(Status::Unknown)
+                Some(ListStatus::Unknown)
             }
         }
     }
