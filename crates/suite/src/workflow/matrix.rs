@@ -67,7 +67,12 @@ pub(super) fn known_combinations(matrix: &Node, scope: &Scope) -> (Vec<Combinati
     }
     let is_known =
         |(_, value): &&(String, Node)| resolved(value, scope).is_some_and(|value| matches!(value, Node::List(_)));
-    let known = matrix.entries().iter().filter(is_known).cloned().collect();
+    let mut known: Vec<(String, Node)> = matrix.entries().iter().filter(is_known).cloned().collect();
+    // What is included depends on the values that are not known.
+    let is_axis = |(name, _): &(String, Node)| name != "include" && name != "exclude";
+    if known.iter().any(is_axis) {
+        known.retain(is_axis);
+    }
     let all = combinations(&Node::Map(known), scope);
     (all.unwrap_or_else(|| vec![Vec::new()]), MatrixExtent::Partial)
 }
@@ -167,6 +172,8 @@ mod tests {
         let partly = parse("{os: '${{ fromJSON(needs.a.outputs.b) }}', py: [1, 2]}", false).unwrap();
         let (known, extent) = known_combinations(&partly, &Scope::default());
         assert_eq!((known.len(), extent), (2, MatrixExtent::Partial));
+        let included = parse("{os: '${{ a() }}', env: [''], include: [{os: b, env: A=1}]}", false).unwrap();
+        assert_eq!(known_combinations(&included, &Scope::default()).0.len(), 1);
         // The example from GitHub's documentation.
         check(
             "{fruit: [apple, pear], animal: [cat, dog], include: [{color: green}, {color: pink, animal: cat}, \
