@@ -66,6 +66,24 @@ pub(super) fn interpolate(text: &str, scope: &Scope) -> Option<String> {
     (whole.len() <= MAX_TEXT).then_some(whole)
 }
 
+/// The text with every `${{ … }}` replaced, and with `unknown` in the place of those that are unknown. `None` if one of
+/// them has no end, or the text is too long.
+pub(super) fn interpolate_known(text: &str, unknown: &str, scope: &Scope) -> Option<String> {
+    let (mut whole, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once("${{") {
+        let end = end_of(after)?;
+        whole.push_str(before);
+        let value = interpolate(&format!("${{{{{}}}}}", &after[..end]), scope);
+        whole.push_str(value.as_deref().unwrap_or(unknown));
+        rest = &after[end + 2..];
+        if whole.len() > MAX_TEXT {
+            return None;
+        }
+    }
+    whole.push_str(rest);
+    (whole.len() <= MAX_TEXT).then_some(whole)
+}
+
 /// The value of a text that is one expression for a list or an object, as in `${{ fromJSON(inputs.targets) }}`.
 pub(super) fn structure(text: &str, scope: &Scope) -> Option<Node> {
     let inner = text.trim().strip_prefix("${{")?;

@@ -7,7 +7,7 @@ use greenlight_anchor::RepoPath;
 use super::action_commands::command_of_action;
 use super::actions::installed_by_action;
 use super::composite::{composite, joined};
-use super::expression::is_false;
+use super::expression::{interpolate_known, is_false};
 use super::files::in_tree;
 use super::run_script::{Around, MAX_SCRIPT, MAX_VALUE, MAX_VARIABLES, Script};
 use super::script_text::{builds_elsewhere, without_unknown_settings};
@@ -15,6 +15,8 @@ use super::{Node, Scope, WorkflowFiles, inputs, interpolate, local};
 use crate::ci_install::installs;
 use crate::discover::{only_checks, runs_tests};
 
+/// A variable that nothing sets, in the place of what only the runner knows: the lines without it are known.
+const UNKNOWN: &str = "${ONLY_THE_RUNNER_KNOWS}";
 /// Maximum depth of local actions that use local actions.
 const MAX_ACTIONS: usize = 4;
 /// The shells whose scripts can be parsed.
@@ -73,7 +75,9 @@ pub(super) fn script(
     };
     let directory = in_tree(&directory)?;
     Some(Script {
-        text: interpolate(run, &scope).or_else(|| interpolate(&without_unknown_settings(run, &scope), &scope))?,
+        text: interpolate(run, &scope)
+            .or_else(|| interpolate(&without_unknown_settings(run, &scope), &scope))
+            .or_else(|| interpolate_known(run, UNKNOWN, &scope).filter(|text| !starts_unknown(text)))?,
         directory: in_checkout(directory, around.checkout.as_deref())?,
         env: scope.env,
         own_env: step
@@ -85,6 +89,12 @@ pub(super) fn script(
             .map(|(name, _)| name.clone())
             .collect(),
     })
+}
+
+/// Whether nothing of a script is known.
+fn starts_unknown(text: &str) -> bool {
+    text.lines()
+        .all(|line| line.trim().is_empty() || line.contains(UNKNOWN))
 }
 
 /// Whether a script is one line that any shell reads in the same way.

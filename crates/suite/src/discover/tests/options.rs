@@ -54,3 +54,26 @@ fn documents_in_variables_of_a_job_are_not_for_the_tests() {
     let own = "steps: [{run: go test ./..., env: {LIST: \"1\\n2\"}}]";
     check(own, &files, &["LIST='1\n2' go test ./..."]);
 }
+
+/// What only the runner knows leaves the other lines of a script as they are.
+#[test]
+fn lines_without_what_only_the_runner_knows_are_read() {
+    let files = [("Cargo.toml", "[package]\nname = 'a'\n"), ("src/lib.rs", "")];
+    let unknown = "${{ steps.a.outputs.b }}";
+    let job = |lines: &str| format!("steps: [{{run: \"{lines}\"}}]");
+    check(
+        &job(&format!("./notify {unknown}\\ncargo test --locked")),
+        &files,
+        &["cargo test --locked"],
+    );
+    check(
+        &job(&format!("cargo test --features {unknown}")),
+        &files,
+        &["cargo test"],
+    );
+    check(
+        &job(&format!("X={unknown}\\ncargo test --features $X\\ncargo test -q")),
+        &files,
+        &["cargo test"],
+    );
+}
