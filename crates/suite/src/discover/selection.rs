@@ -156,15 +156,11 @@ fn is_stray(checkout: &Checkout, command: &TestCommand) -> bool {
 
 /// The commands that run even if nothing below them changed: those outside of examples and the like, and of folders that
 /// CI does not test.
-fn main_suites(checkout: &Checkout, commands: &[TestCommand]) -> impl Iterator<Item = usize> {
+fn main_suites(checkout: &Checkout, commands: &[TestCommand]) -> Vec<usize> {
     let unknown = aside::unknown_to_ci(checkout, commands);
-    commands
-        .iter()
-        .enumerate()
-        .filter(|(at, command)| *at == 0 || !is_aside_command(command) && !unknown.contains(at))
-        .map(|(at, _)| at)
-        .collect::<Vec<_>>()
-        .into_iter()
+    let all = commands.iter().enumerate();
+    let runs = |(at, command): &(usize, &TestCommand)| *at == 0 || !is_aside_command(command) && !unknown.contains(at);
+    all.filter(runs).map(|(at, _)| at).collect()
 }
 
 fn is_below(path: &str, directory: Option<&RepoPath>) -> bool {
