@@ -4,6 +4,7 @@
 
 mod conditions;
 mod justfile;
+mod listed;
 mod mise;
 mod pixi;
 mod script_file;

@@ -47,34 +47,26 @@ pub(super) struct Scope {
 
 /// The text with every `${{ … }}` replaced. `None` if one of them is unknown.
 pub(super) fn interpolate(text: &str, scope: &Scope) -> Option<String> {
+    replaced(text, None, scope)
+}
+
+/// The same, with `unknown` in the place of those that are unknown.
+pub(super) fn interpolate_known(text: &str, unknown: &str, scope: &Scope) -> Option<String> {
+    replaced(text, Some(unknown), scope)
+}
+
+fn replaced(text: &str, unknown: Option<&str>, scope: &Scope) -> Option<String> {
     let mut whole = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${{") {
         let end = end_of(after)?;
         whole.push_str(before);
-        let value = evaluate(&after[..end], scope)?;
-        if matches!(value, Value::Array(_) | Value::Object(_)) {
-            return None;
+        let value = evaluate(&after[..end], scope);
+        let value = value.filter(|value| !matches!(value, Value::Array(_) | Value::Object(_)));
+        match value {
+            Some(value) => whole.push_str(&value.sema().to_string()),
+            None => whole.push_str(unknown?),
         }
-        whole.push_str(&value.sema().to_string());
-        rest = &after[end + 2..];
-        if whole.len() > MAX_TEXT {
-            return None;
-        }
-    }
-    whole.push_str(rest);
-    (whole.len() <= MAX_TEXT).then_some(whole)
-}
-
-/// The text with every `${{ … }}` replaced, and with `unknown` in the place of those that are unknown. `None` if one of
-/// them has no end, or the text is too long.
-pub(super) fn interpolate_known(text: &str, unknown: &str, scope: &Scope) -> Option<String> {
-    let (mut whole, mut rest) = (String::new(), text);
-    while let Some((before, after)) = rest.split_once("${{") {
-        let end = end_of(after)?;
-        whole.push_str(before);
-        let value = interpolate(&format!("${{{{{}}}}}", &after[..end]), scope);
-        whole.push_str(value.as_deref().unwrap_or(unknown));
         rest = &after[end + 2..];
         if whole.len() > MAX_TEXT {
             return None;
@@ -100,9 +92,7 @@ pub(super) fn structure(text: &str, scope: &Scope) -> Option<Node> {
 /// change. What depends on earlier steps or on a matrix that is computed counts as unknown.
 pub(super) fn is_false(condition: &Node, scope: &Scope) -> bool {
     let Some(text) = condition.scalar() else { return false };
-    let text = text.trim();
-    let inner = text.strip_prefix("${{").and_then(|text| text.strip_suffix("}}"));
-    let expression = inner.unwrap_or(text);
+    let expression = without_braces(&text);
     let depends_on = |context: &str| expression.contains(context);
     let is_unknown = depends_on("env.") || (scope.matrix.is_empty() && depends_on("matrix."));
     let is_false = |scope: &Scope| evaluate(expression, scope).is_some_and(|value| !value.as_boolean());
@@ -122,9 +112,14 @@ pub(super) fn is_false(condition: &Node, scope: &Scope) -> bool {
 /// Whether a condition is true, as far as its matrix and its runner tell.
 pub(super) fn is_true(condition: &Node, scope: &Scope) -> bool {
     let Some(text) = condition.scalar() else { return false };
-    let text = text.trim();
+    evaluate(without_braces(&text), scope).is_some_and(|value| value.as_boolean())
+}
+
+/// The expression of a condition, which may be written without braces.
+fn without_braces(condition: &str) -> &str {
+    let text = condition.trim();
     let inner = text.strip_prefix("${{").and_then(|text| text.strip_suffix("}}"));
-    evaluate(inner.unwrap_or(text), scope).is_some_and(|value| value.as_boolean())
+    inner.unwrap_or(text)
 }
 
 /// The literal parts of a text, around its expressions.

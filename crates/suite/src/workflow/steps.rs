@@ -95,14 +95,7 @@ impl<'w> WorkflowJob<'w> {
 
     /// Those of its first scripts that install, build or start something.
     fn installs(&self, count: usize, files: &mut WorkflowFiles<'_, '_>) -> Vec<CiScript> {
-        let scripts = self.scripts(count, files).0.into_iter().flatten();
-        scripts
-            .filter(|script| installs(&script.text, &script.env))
-            .map(|script| CiScript {
-                script: script.text,
-                directory: script.directory,
-            })
-            .collect()
+        installing(self.scripts(count, files).0)
     }
 
     /// What each of its first steps runs, where that is known, and the context of the step after them: a step can set
@@ -117,7 +110,7 @@ impl<'w> WorkflowJob<'w> {
         for step in self.steps.iter().take(count) {
             let script = script(step, &around, 0, files);
             let set = script.as_ref().map(|script| exported(&script.text, &script.env));
-            // Nobody knows whether a step with another condition runs.
+            // A step with an unknown condition may be skipped.
             let is_certain = step.get("if").is_none_or(|condition| is_true(condition, &around.scope));
             let set = set.unwrap_or_default().into_iter();
             let set = set.map(|(name, value)| (name, value.filter(|_| is_certain)));
@@ -134,10 +127,10 @@ impl<'w> WorkflowJob<'w> {
         (workflow, job): (&RepoPath, &str),
         files: &mut WorkflowFiles<'_, '_>,
     ) -> Option<CiStep> {
-        let (_, around) = self.scripts(number, files);
+        let (earlier, around) = self.scripts(number, files);
         let found = script(self.steps.get(number)?, &around, 0, files)?;
         let mut before = self.downloaded.clone();
-        before.extend(self.installs(number, files));
+        before.extend(installing(earlier));
         before.truncate(MAX_BEFORE);
         Some(CiStep {
             workflow: workflow.clone(),
@@ -154,6 +147,17 @@ impl<'w> WorkflowJob<'w> {
             is_aside: false,
         })
     }
+}
+
+/// Those of a job's scripts that install, build or start something.
+fn installing(scripts: Vec<Option<Script>>) -> Vec<CiScript> {
+    let scripts = scripts.into_iter().flatten();
+    let useful = scripts.filter(|script| installs(&script.text, &script.env));
+    let of_ci = useful.map(|script| CiScript {
+        script: script.text,
+        directory: script.directory,
+    });
+    of_ci.collect()
 }
 
 /// The versions that a job sets up, by language.

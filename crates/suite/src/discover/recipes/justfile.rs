@@ -249,7 +249,7 @@ impl<'t> RecipeRun<'_, 't> {
         let directory = recipe.directory.as_ref().or(file.directory.as_ref());
         let exports = match directory.and_then(|directory| directory.as_deref()) {
             Some(directory) => format!("cd {}\n{exports}", quoted(directory)),
-            // Nobody knows where.
+            // The folder is unknown.
             None if directory.is_some() => return,
             None => exports,
         };

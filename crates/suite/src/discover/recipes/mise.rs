@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use toml::{Table, Value};
 
+use super::listed::listed;
 use crate::shell::{is_name, quoted};
 
 /// The files with tasks: <https://mise.jdx.dev/configuration.html>
@@ -130,12 +131,7 @@ fn variables(env: Option<&Value>) -> Vec<String> {
 
 /// A text, or the texts of a list.
 fn texts(value: Option<&Value>) -> impl Iterator<Item = &str> {
-    let list = match value {
-        Some(Value::Array(list)) => list.as_slice(),
-        Some(one) => std::slice::from_ref(one),
-        None => &[],
-    };
-    list.iter().filter_map(Value::as_str).take(MAX_TASKS)
+    listed(value).iter().filter_map(Value::as_str).take(MAX_TASKS)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use toml::{Table, Value};
 
+use super::listed::listed;
 use crate::shell::{is_name, quoted};
 
 /// Options of `pixi run` without a value, and with one: <https://pixi.sh/latest/reference/cli/pixi/run/>
@@ -105,12 +106,8 @@ fn add(
 
 /// A text, or the texts of a list, whose members may be tables that name a task.
 fn texts(value: Option<&Value>) -> impl Iterator<Item = &str> {
-    let list = match value {
-        Some(Value::Array(list)) => list.as_slice(),
-        Some(one) => std::slice::from_ref(one),
-        None => &[],
-    };
-    list.iter()
+    listed(value)
+        .iter()
         .filter_map(|value| value.as_str().or_else(|| value.get("task")?.as_str()))
         .take(MAX_TASKS)
 }

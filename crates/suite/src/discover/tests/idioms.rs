@@ -2,13 +2,18 @@
 
 use super::*;
 
-/// What is found for a project whose only job has these steps and variables, and what is not run.
-#[track_caller]
-fn check(job: &str, files: &[(&str, &str)], expected: &[&str], not_run: &[&str]) {
+/// The commands of a project whose only job has these steps and variables.
+pub(super) fn commands_of_job(job: &str, files: &[(&str, &str)]) -> Vec<TestCommand> {
     let workflow = format!("on: pull_request\njobs:\n  test: {{runs-on: ubuntu-latest, {job}}}\n");
     let all = [&[(".github/workflows/ci.yml", workflow.as_str())], files].concat();
     let (_directory, checkout) = tree(&all);
-    let found = find_all(&checkout, &TestSettings::default(), &hints(&checkout));
+    find_all(&checkout, &TestSettings::default(), &hints(&checkout))
+}
+
+/// What is found for such a project, and what is not run.
+#[track_caller]
+fn check(job: &str, files: &[(&str, &str)], expected: &[&str], not_run: &[&str]) {
+    let found = commands_of_job(job, files);
     let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
     assert_eq!(lines, expected, "{job}");
     let left_out: Vec<&String> = found.iter().flat_map(|command| &command.left_out).collect();

@@ -123,7 +123,7 @@ fn filled(node: &Node, values: &BTreeMap<String, String>) -> Node {
 fn with_values(text: &str, values: &BTreeMap<String, String>) -> String {
     let (mut whole, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("<<") {
-        // The end is near, or it is none.
+        // Names are short, so a distant `>>` ends no parameter.
         let near = after.char_indices().nth(MAX_NAME).map_or(after.len(), |(at, _)| at);
         let value = after[..near].split_once(">>").and_then(|(inner, _)| {
             let name = inner.trim().strip_prefix("parameters.")?;
