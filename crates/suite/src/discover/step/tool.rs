@@ -387,7 +387,7 @@ fn of_project(first: &str, rest: &[&str], sub: &str) -> bool {
         // `mix deps.get --only test` installs.
         "mix" => is_task(sub) || sub == "do" && has_task,
         "ninja" | "invoke" | "inv" | "hatch" | "swift" | "sbt" | "lein" | "deno" | "zig" | "flutter" | "dart"
-        | "bazel" | "rails" | "meson" | "wasm-pack" | "cross" => has_task,
+        | "bazel" | "rails" | "meson" | "wasm-pack" => has_task,
         "dotnet" if sub == "run" => build_project(rest).is_some(),
         "tox" | "nox" | "trunk" => true,
         other => CHECKS.contains(&other),
