@@ -383,22 +383,3 @@ fn what_a_composite_action_installs_and_sets_up_is_part_of_the_job() {
         command.ci_install
     );
 }
-
-#[test]
-fn suites_that_need_services_are_named_beside_those_that_need_none() {
-    let workflow = "on: push\njobs:\n  db: {runs-on: ubuntu-latest, services: {redis: {image: 'redis:7'}}, steps: [{run: cd db && npx mocha}]}\n  \
-                    core: {runs-on: ubuntu-latest, steps: [{run: cd core && npx mocha}]}\n";
-    let found = |workflow: &str| {
-        let (_directory, checkout) = tree(&[
-            (".github/workflows/ci.yml", workflow),
-            ("core/package.json", "{}"),
-            ("db/package.json", "{}"),
-        ]);
-        let found = find_all(&checkout, &TestSettings::default(), &hints(&checkout));
-        let shown = |command: &TestCommand| format!("{command} {:?}", command.left_out);
-        found.iter().map(shown).collect::<Vec<_>>().join("; ")
-    };
-    assert_eq!(found(workflow), "cd core && npx mocha [\"cd db && npx mocha\"]");
-    let alone = workflow.replace("cd core && npx mocha", "make");
-    assert_eq!(found(&alone), "cd db && npx mocha []");
-}
