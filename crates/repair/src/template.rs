@@ -98,6 +98,8 @@ pub(crate) enum Template {
     TwoTokens,
     /// Elements, indices or concatenated texts in the other order.
     Order,
+    /// The same operators and operands, grouped in another way.
+    Grouping,
     /// The same edit at several places.
     Repeated,
     /// A statement that is assembled like others of the function.
@@ -151,7 +153,13 @@ impl Template {
             | Self::Exception
             | Self::Presence
             | Self::Binding => 0.5,
-            Self::ShiftValue | Self::Variable | Self::Operands | Self::Sign | Self::Repeated | Self::Order => 0.45,
+            Self::ShiftValue
+            | Self::Variable
+            | Self::Operands
+            | Self::Sign
+            | Self::Repeated
+            | Self::Order
+            | Self::Grouping => 0.45,
             Self::Derived | Self::Combined | Self::TwoTokens | Self::Shape | Self::Missing => 0.4,
             Self::Sliced | Self::Extreme | Self::Call | Self::Computed | Self::Conjunct | Self::Wrap => 0.38,
             Self::Slice | Self::Unwrap => 0.35,
@@ -179,6 +187,7 @@ impl Template {
             | Self::Arguments
             | Self::Operands
             | Self::Order
+            | Self::Grouping
             | Self::TwoTokens
             | Self::Repeated
             | Self::Jump => EditKind::Swap,

@@ -3,6 +3,7 @@
 
 mod chains;
 mod conditions;
+mod groups;
 mod missing;
 mod opposites;
 mod orders;
@@ -32,6 +33,7 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
         missing::edits(place, known, found);
         sums::edits(place, known, found);
         chains::edits(place, found);
+        groups::edits(place, found);
         texts::edits(place, known, found);
     } else {
         conditions::two_tokens(place, found);

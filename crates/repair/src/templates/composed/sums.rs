@@ -165,8 +165,11 @@ fn raised(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     }
     let own = functions(place).next().unwrap_or(0);
     let mentioned = around(&known.numbers, place.node().start_byte()).iter();
-    let mentioned = mentioned.filter(|piece| piece.function == own && is_power(&piece.text));
-    let powers: BTreeSet<&str> = mentioned.map(|piece| piece.text.as_str()).collect();
+    let powers: BTreeSet<&str> = mentioned
+        .filter(|piece| piece.function == own)
+        .map(|piece| piece.text.trim_end_matches(".0").trim_end_matches('.'))
+        .filter(|number| is_power(number))
+        .collect();
     for number in powers {
         let made = power.replace("{power}", number).replace("{}", place.text());
         found.push(place.edit(made, Template::Combined).similar(0.8));
