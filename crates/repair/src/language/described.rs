@@ -124,6 +124,8 @@ pub(crate) struct Style {
     pub(crate) shapes: &'static [&'static str],
     /// An element of a sequence.
     pub(crate) elements: &'static [&'static str],
+    /// A value, or an empty one if there is none.
+    pub(crate) defaults: &'static [&'static str],
     /// A value of a mapping by `{key}`, or a default.
     pub(crate) lookups: &'static [&'static str],
     /// Functions and methods with options that are often forgotten.

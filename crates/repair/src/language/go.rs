@@ -116,6 +116,7 @@ pub(super) static GO: TemplateLanguage = TemplateLanguage {
         joined: &[],
         shapes: &[],
         elements: &["{}[0]", "{}[len({})-1]"],
+        defaults: &[],
         lookups: &[],
         options: &[],
         extremes: &["max({}, {other})", "min({}, {other})"],

@@ -166,6 +166,7 @@ pub(super) static JAVA: TemplateLanguage = TemplateLanguage {
         joined: &["{} + {other}", "{other} + {}"],
         shapes: &[],
         elements: &["{}[0]", "{}[{}.length - 1]"],
+        defaults: &[],
         lookups: &[],
         options: &[],
         extremes: &["Math.max({}, {other})", "Math.min({}, {other})"],

@@ -218,6 +218,7 @@ const SCRIPT: TemplateLanguage = TemplateLanguage {
         joined: &["{}.concat({other})", "{other}.concat({})"],
         shapes: &["[]", "[[]]", "{}", "''", "new Set()", "new Map()"],
         elements: &["{}[0]", "{}[{}.length - 1]"],
+        defaults: &["{} || []", "{} || {}", "{} || ''", "{} || 0"],
         lookups: &["({}[{key}] || 0)", "({}[{key}] || [])"],
         options: &[
             ("sort", &["(a, b) => a - b", "(a, b) => b - a"]),

@@ -195,6 +195,7 @@ pub(super) static PYTHON: TemplateLanguage = TemplateLanguage {
         joined: &["{} + {other}", "{other} + {}"],
         shapes: &["[]", "[[]]", "{}", "set()", "''", "()"],
         elements: &["{}[0]", "{}[-1]"],
+        defaults: &["{} or []", "{} or {}", "{} or ''", "{} or 0"],
         lookups: &["{}.get({key})", "{}.get({key}, 0)", "{}.get({key}, [])"],
         options: &[
             ("sorted", &["reverse=True", "key=len", "key=abs", "key=str"]),

@@ -168,6 +168,7 @@ pub(super) static RUST: TemplateLanguage = TemplateLanguage {
         joined: &[],
         shapes: &[],
         elements: &["{}[0]", "{}[{}.len() - 1]"],
+        defaults: &[],
         lookups: &[],
         options: &[],
         extremes: &["{}.max({other})", "{}.min({other})"],

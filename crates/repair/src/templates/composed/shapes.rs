@@ -1,21 +1,30 @@
-//! A value of another shape: another empty collection, a list with the value, one of its elements, a lookup with a
-//! default, or a call with an option.
+//! A value of another shape: another empty collection, a list with the value, one of its elements or members, a lookup
+//! or a value with a default, or a call with an option.
 
-use super::super::known_names::KnownNames;
+use std::collections::BTreeSet;
+
+use super::super::known_names::{KnownNames, around};
 use super::super::rank::nearness;
 use super::super::role::{MAX_TEXT, Role, role};
+use super::super::scope::{functions, owner};
 use super::super::site::{Edit, Site};
 use super::{is_simple, others};
 use crate::template::Template;
 
 /// Maximum number of variables that are offered as positions.
 const MAX_POSITIONS: usize = 4;
+/// Maximum number of members that are offered.
+const MAX_MEMBERS: usize = 4;
 
 pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     empty(place, found);
     option(place, found);
+    defaulted(place, found);
     let Some(role) = role(place) else { return };
     lookup(place, found);
+    if place.kind() == "identifier" && role != Role::Index {
+        member(place, known, found);
+    }
     listed(place, role, found);
     if is_simple(place) && role != Role::Index {
         element(place, known, found);
@@ -79,6 +88,38 @@ fn lookup(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
+/// `a` becomes `a or []` where it is returned, passed, assigned or iterated over.
+fn defaulted(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    let is_iterated = language.iterables.contains(&(place.parent_kind(), place.field()));
+    let is_given = matches!(role(place), Some(Role::Given | Role::Argument));
+    if !(is_iterated || is_given) || !is_simple(place) || place.text().len() > MAX_TEXT / 2 {
+        return;
+    }
+    for (rank, way) in language.style.defaults.iter().enumerate() {
+        let made = way.replacen("{}", place.text(), 1);
+        found.push(place.edit(made, Template::Shape).similar(0.9 * nearness(rank)));
+    }
+}
+
+/// `a` becomes `a.b`, or `a.b()`, for a member that is read elsewhere.
+fn member(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
+    let own = place.text();
+    let read = known.parts.get(&(owner(place, own), own.to_string()));
+    let read = read.into_iter().flatten().map(|part| format!("{own}.{part}"));
+    let function = functions(place).next().unwrap_or(0);
+    let start = format!("{own}.");
+    let called = around(&known.expressions, place.node().start_byte())
+        .iter()
+        .filter(|piece| piece.function == function && piece.text.ends_with("()"))
+        .filter(|piece| piece.text.strip_prefix(&start).is_some_and(|rest| !rest.contains('.')))
+        .map(|piece| piece.text.clone());
+    let all: BTreeSet<String> = read.chain(called).take(4 * MAX_MEMBERS).collect();
+    for (rank, made) in all.into_iter().take(MAX_MEMBERS).enumerate() {
+        found.push(place.edit(made, Template::Combined).similar(0.9 * nearness(rank)));
+    }
+}
+
 /// `x` becomes `[x]`, and vice versa.
 fn listed(place: &Site<'_, '_>, role: Role, found: &mut Vec<Edit>) {
     let style = &place.source.language.style;
@@ -113,5 +154,33 @@ fn element(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
             let made = format!("{text}[{position}]");
             found.push(place.edit(made, Template::Combined).similar(0.8 * nearness(rank)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::templates::tests::offers;
+
+    #[test]
+    fn a_value_gets_a_default() {
+        let python = "def f(a, b):\n    for c in a:\n        g(b)\n    return b\n";
+        offers(
+            "f.py",
+            python,
+            &[
+                &python.replace("in a:", "in a or []:"),
+                &python.replace("return b", "return b or {}"),
+            ],
+        );
+        let script = "const f = (a) => {\n  return a.b;\n};\n";
+        offers("f.js", script, &[&script.replace("a.b", "a.b || {}")]);
+    }
+
+    #[test]
+    fn a_value_becomes_a_member_that_is_read_elsewhere() {
+        let java = "class A {\n  void f(Entry e) {\n    put(e.getKey(), e);\n    put(e.getValue(), 1);\n  }\n}\n";
+        offers("A.java", java, &[&java.replace("e);", "e.getValue());")]);
+        let python = "def f(a, b):\n    g(a.size)\n    return a\n";
+        offers("f.py", python, &[&python.replace("return a", "return a.size")]);
     }
 }

@@ -11,6 +11,7 @@ use crate::template::Template;
 const MAX_BOUNDS: usize = 5;
 
 pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
+    other_end(place, found);
     let language = place.source.language;
     let is_iterated = language.iterables.contains(&(place.parent_kind(), place.field()));
     let is_given = matches!(role(place), Some(Role::Given | Role::Argument | Role::Compared));
@@ -35,5 +36,32 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
         for way in language.style.parts {
             push(way, bound, share * nearness(rank));
         }
+    }
+}
+
+/// `a[:-1]` becomes `a[1:]`, and vice versa.
+fn other_end(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    let text = place.text();
+    for [one, other] in [["[:-1]", "[1:]"], [".slice(0, -1)", ".slice(1)"]] {
+        for [from, to] in [[one, other], [other, one]] {
+            if let Some(value) = text.strip_suffix(from).filter(|value| value.len() <= MAX_TEXT) {
+                found.push(place.edit(format!("{value}{to}"), Template::Sliced));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::templates::tests::offers;
+
+    #[test]
+    fn a_part_is_cut_off_at_the_other_end() {
+        offers(
+            "f.py",
+            "def f(a):\n    return a[:-1]\n",
+            &["def f(a):\n    return a[1:]\n"],
+        );
+        offers("f.js", "f = (a) => a.slice(1);\n", &["f = (a) => a.slice(0, -1);\n"]);
     }
 }

@@ -38,9 +38,16 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
         .filter(|piece| piece.function == own)
         .map(|piece| piece.text.as_str())
         .collect();
-    // Without any text in the function, these are numbers.
-    let Some(first) = quoted.first() else { return };
-    let quote = if first.ends_with('\'') { '\'' } else { '"' };
+    // Without any text in the function or in the failures, these are numbers.
+    if quoted.is_empty() && known.printed.is_empty() {
+        return;
+    }
+    let first = quoted.first().copied().or_else(|| Some(near.first()?.text.as_str()));
+    let quote = if first.is_some_and(|first| first.ends_with('\'')) {
+        '\''
+    } else {
+        '"'
+    };
     let literals = quoted
         .iter()
         .filter(|text| text.len() <= MAX_LITERAL)
@@ -55,5 +62,22 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
     {
         let made = format!("{left} + {text} + {right}");
         found.push(place.edit(made, Template::OtherText).similar(falling(rank)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::syntax::Source;
+    use crate::templates::{KnownNames, Stage, edits};
+
+    #[test]
+    fn a_separator_is_offered_where_failures_print_texts() {
+        let script = "const f = (a, b) => a + b;\n";
+        let source = Source::parse("f.js", script.into()).unwrap();
+        for (printed, expected) in [(vec![], false), (vec!["left.right".to_string()], true)] {
+            let known = KnownNames::of(&source, printed.into());
+            let made = edits((&source, &known), Stage::Composed, &(0..script.len()), &|_| true);
+            assert_eq!(made.iter().any(|edit| edit.replacement == "a + \".\" + b"), expected);
+        }
     }
 }
