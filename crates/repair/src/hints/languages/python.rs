@@ -14,6 +14,29 @@ const FOREIGN: [(&str, &str); 7] = [
     ("nil", "None"),
     ("this", "self"),
 ];
+/// Functions that need no import.
+const FUNCTIONS: [&str; 20] = [
+    "abs",
+    "all",
+    "any",
+    "bool",
+    "dict",
+    "enumerate",
+    "float",
+    "int",
+    "isinstance",
+    "len",
+    "list",
+    "max",
+    "min",
+    "range",
+    "reversed",
+    "set",
+    "sorted",
+    "str",
+    "sum",
+    "zip",
+];
 /// Words that begin a block.
 const BLOCKS: [&str; 12] = [
     "if ", "elif ", "else", "for ", "while ", "def ", "class ", "try", "except", "finally", "with ", "async ",
@@ -73,7 +96,30 @@ fn member(place: &HintPlace<'_>) -> Option<Said> {
     let found = place
         .says(r"has no attribute '(\w+)'")
         .or_else(|| place.says(r#"has no attribute "(\w+)""#))?;
-    misspelled(place, found.first()?, &suggested(place))
+    let name = found.first()?;
+    let said = misspelled(place, name, &suggested(place));
+    // A function that is no method.
+    let own = format!("self.{name}(");
+    let is_function = FUNCTIONS.contains(&name.as_str()) || place.text.lines().any(|line| defines(line, name));
+    let at = place.line_text().find(&own).filter(|_| is_function);
+    let Some(at) = at.map(|at| place.range().start + at) else {
+        return said;
+    };
+    let (says, mut hints) = said.unwrap_or_else(|| (format!("unknown {name}"), Vec::new()));
+    hints.push(place.replace(at..at + own.len(), format!("{name}("), 1.0));
+    Some((says, hints))
+}
+
+/// Whether a line without indentation defines or imports a function.
+fn defines(line: &str, name: &str) -> bool {
+    let rest = ["def ", "async def ", "import "]
+        .iter()
+        .find_map(|word| line.strip_prefix(word));
+    let imported = line
+        .strip_prefix("from ")
+        .and_then(|line| Some(line.split_once(" import ")?.1));
+    let is_name = |text: &str| text.split(|c: char| !(c.is_alphanumeric() || c == '_')).next() == Some(name);
+    rest.is_some_and(is_name) || imported.is_some_and(|names| names.split(',').any(|each| is_name(each.trim())))
 }
 
 fn imports(place: &HintPlace<'_>) -> Option<Said> {

@@ -55,6 +55,20 @@ fn python_is_understood() {
         (5, "NameError: name 'json' is not defined"),
         &["import json"],
     );
+    let code = "class A:\n    def f(self, a):\n        return self.min(a)\n";
+    check(
+        "a.py",
+        code,
+        (3, "AttributeError: 'A' object has no attribute 'min'"),
+        &["        return min(a)"],
+    );
+    let code = "from m import b, top\n\n\nclass A:\n    def f(self, a):\n        return self.top(a)\n";
+    check(
+        "a.py",
+        code,
+        (6, "AttributeError: 'A' object has no attribute 'top'"),
+        &["        return top(a)"],
+    );
     let code = "def f(a):\n    return (a +\n        1\n";
     check(
         "a.py",
