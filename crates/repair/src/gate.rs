@@ -13,21 +13,16 @@ use greenlight_suite as suite;
 use tokio_util::sync::CancellationToken;
 
 use super::candidates::Candidate;
-use super::exit_code::changes_exit_code;
+use super::risks::{SELDOM, risks_of_edit};
 use super::runner::Runner;
-use super::same_answer::answers_the_same;
-use super::same_argument::passes_a_variable_twice;
 use super::suspect::Ranking;
 use super::turned_down::TurnedDown;
-use super::unbound::unbinds_a_name;
 use super::verdict::{Behaviour, BehaviourComparison, CandidateVerdict};
 use super::{dead_branch, explain};
 use crate::found::Finding;
 use crate::task::Task;
 use crate::template::{EditKind, Template};
 
-/// Edits with a lower weight are seldom the fix.
-const MIN_WEIGHT: f32 = 0.3;
 /// The share of a score that makes another edit about as likely: if behaviour can be compared, and if it cannot.
 const COMPARED: f32 = 0.55;
 const UNCOMPARED: f32 = 0.9;
@@ -41,8 +36,6 @@ const MAX_FINDINGS: usize = 3;
 /// More edits than this must have been tried before the only one that passes is certain, if its kind is seldom the fix.
 const MIN_TRIED: u32 = 50;
 
-/// The risk of an edit with a low weight.
-const SELDOM: &str = "edits of its kind are seldom the fix";
 /// The risks that only a run of the code shows.
 const KILLS: &str = "with it, no test enters the branch behind the condition, which passing tests entered before";
 const OVERFLOWS: &str = "with it, a call that returned before recurses until the stack is full";
@@ -197,36 +190,14 @@ impl Gate<'_, '_> {
 
     /// Why a candidate is uncertain, no matter what else passes the tests.
     fn risks(&self, candidate: &Candidate, turned_down: f32) -> Vec<&'static str> {
+        let original = self.task.checkout.read_text(candidate.path.as_str());
         let mut risks = Vec::new();
         if !self.is_near(candidate) {
             risks.push("it is in code that the change did not touch and that is not among the top suspects");
         }
-        match candidate.template.kind() {
-            EditKind::Removal => risks.push("it only removes code"),
-            EditKind::Insertion => risks.push("it only works around the failing code"),
-            _ => {}
-        }
-        if candidate.template == Template::TakeBack {
-            risks.push("it takes back what the pull request is for");
-        }
-        let original = self.task.checkout.read_text(candidate.path.as_str());
-        let original = original.unwrap_or_default();
-        if unbinds_a_name(candidate.path.as_str(), &original, &candidate.text) {
-            risks.push("it removes an import whose name the code still uses");
-        }
-        if answers_the_same(candidate, &original) {
-            risks.push("with it, the function returns the same value everywhere");
-        }
-        if changes_exit_code(candidate, &original) {
-            risks.push("it only changes the exit code of the program");
-        }
-        if passes_a_variable_twice(candidate, &original) {
-            risks.push("with it, a call gets the same variable twice");
-        }
+        let failures = &self.task.before.failures;
+        risks.extend(risks_of_edit(candidate, &original.unwrap_or_default(), failures));
         risks.extend(self.seen().get(&candidate.digest()));
-        if candidate.weight < MIN_WEIGHT {
-            risks.push(SELDOM);
-        }
         if candidate.score < turned_down * UNLIKELY {
             risks.push("it is much less likely than a fix that was rejected, and the tests cannot tell the two apart");
         }

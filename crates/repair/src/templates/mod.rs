@@ -21,6 +21,7 @@ mod role;
 mod scope;
 mod site;
 mod statements;
+mod unread;
 mod values;
 
 use std::ops::Range;
@@ -28,6 +29,7 @@ use std::ops::Range;
 pub(super) use known_names::KnownNames;
 pub(super) use site::Edit;
 use site::{Site, is_untouched};
+pub(super) use unread::leaves_unread;
 
 use super::syntax::{Below, Source};
 use super::template::Template;

@@ -129,7 +129,7 @@ pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let is_text = !ORDERING.contains(&operator) && is_beside_word(place);
     let is_new = |other: &str| {
         let is_opposite = is_negated(place) && OPPOSITES.iter().any(|pair| is_pair(pair, operator, other));
-        !(is_opposite || is_text && ORDERING.contains(&other))
+        !(is_opposite || is_text && ORDERING.contains(&other) || breaks_a_chain(place, other))
     };
     for (from, to) in SWAPS.iter().chain(language.swaps) {
         if *from == operator {
@@ -181,6 +181,22 @@ fn is_beside_word(place: &Site<'_, '_>) -> bool {
     texts
         .map(|side| place.source.text_of(side).trim_matches(['"', '\'']))
         .any(|text| text.len() > 1 && text.chars().all(|c| c.is_alphabetic() || matches!(c, '_' | '-')))
+}
+
+/// Whether the operator is one of several in `a < b < c` of Python, and the other one compares in a way that none of the
+/// rest does.
+fn breaks_a_chain(place: &Site<'_, '_>, other: &str) -> bool {
+    let Some(chain) = place.above(1).filter(|step| step.node.named_child_count() > 2) else {
+        return false;
+    };
+    let mut cursor = chain.node.walk();
+    let way = |operator: &str| operator.chars().next().filter(|way| *way != '!');
+    let mut rest = chain
+        .node
+        .children(&mut cursor)
+        .filter(|part| !part.is_named() && part.id() != place.node().id());
+    chain.node.kind() == "comparison_operator"
+        && rest.all(|part| way(other).is_none() || way(place.source.text_of(part)) != way(other))
 }
 
 /// Whether the second operand is a number. There, `<` and `>` are more likely than between two variables.
@@ -304,5 +320,23 @@ mod tests {
             &["def f(a, b):\n    return a >= b\n"],
         );
         offers_not("a.py", "def f(a, b):\n    return a.lower() == b\n", ">=");
+    }
+
+    #[test]
+    fn the_operators_of_a_chain_compare_in_the_same_way() {
+        let python = |condition: &str| format!("def f(a, b, c):\n    return {condition}\n");
+        offers(
+            "f.py",
+            &python("a < b < c"),
+            &[&python("a <= b < c"), &python("a < b <= c")],
+        );
+        offers(
+            "f.py",
+            &python("a < b > c"),
+            &[&python("a < b < c"), &python("a > b > c")],
+        );
+        offers_not("f.py", &python("a == b == c"), "a == b != c");
+        offers_not("f.py", &python("a == b == c"), "a == b <= c");
+        offers("f.py", &python("a == b"), &[&python("a != b")]);
     }
 }

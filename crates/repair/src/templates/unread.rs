@@ -1,0 +1,141 @@
+//! Whether an edit leaves a variable that nothing reads any more.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::scope::is_bound;
+use super::site::Site;
+use crate::syntax::{Below, Source};
+
+/// Where the only target counts the turns of a loop.
+const LOOPS: &[&str] = &[
+    "enhanced_for_statement",
+    "for_expression",
+    "for_in_clause",
+    "for_in_statement",
+    "for_statement",
+    "range_clause",
+];
+/// Maximum number of variables that are looked for.
+const MAX_WORDS: usize = 12;
+
+/// Whether the function around an edit binds a variable that it read before the edit and does not read after it. What
+/// only counts the turns of a loop is often not read.
+pub(crate) fn leaves_unread(before: &Source, after: &Source, range: &Range<usize>, replacement: &str) -> bool {
+    let replaced = before.text.get(range.clone()).unwrap_or_default();
+    let kept: BTreeSet<&str> = words(replacement).collect();
+    let gone: BTreeSet<&str> = words(replaced).filter(|word| !kept.contains(word)).collect();
+    gone.into_iter().take(MAX_WORDS).any(|word| {
+        let now = Uses::of(after, range.start, word);
+        now.bound > 0 && now.read == 0 && Uses::of(before, range.start, word).read > 0
+    })
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
+    text.split(move |c| !is_of_word(c))
+        .filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+}
+
+/// How often the innermost function around a place binds a name, and how often it reads it.
+struct Uses {
+    bound: usize,
+    read: usize,
+}
+
+impl Uses {
+    fn of(source: &Source, at: usize, name: &str) -> Self {
+        let language = source.language;
+        let mut uses = Self { bound: 0, read: 0 };
+        let Some(function) = innermost_function(source, at) else {
+            return uses;
+        };
+        source.walk(|path| {
+            let place = Site { source, path };
+            let bytes = place.node().byte_range();
+            if bytes.end <= function.start || bytes.start >= function.end {
+                return Below::Skip;
+            }
+            if !place.kind().ends_with("identifier") || place.text() != name || bytes.start < function.start {
+                return Below::Enter;
+            }
+            let is_member = (place.parent_kind(), place.field()) == (language.attribute.0, language.attribute.2);
+            if is_member || (place.parent_kind() == "keyword_argument" && place.field() == "name") {
+                return Below::Enter;
+            }
+            match is_bound(&place) {
+                true if LOOPS.contains(&place.parent_kind()) => {}
+                true => uses.bound += 1,
+                false => uses.read += 1,
+            }
+            Below::Enter
+        });
+        uses
+    }
+}
+
+fn innermost_function(source: &Source, at: usize) -> Option<Range<usize>> {
+    let mut found = None;
+    source.walk(|path| {
+        let Some(node) = path.last().map(|step| step.node) else {
+            return Below::Enter;
+        };
+        if !node.byte_range().contains(&at) {
+            return Below::Skip;
+        }
+        if source.language.functions.contains(&node.kind()) {
+            found = Some(node.byte_range());
+        }
+        Below::Enter
+    });
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(path: &str, text: &str, (from, to): (&str, &str), expected: bool) {
+        let start = text.find(from).unwrap();
+        let [before, after] =
+            [text.to_string(), text.replacen(from, to, 1)].map(|text| Source::parse(path, text).unwrap());
+        let found = leaves_unread(&before, &after, &(start..start + from.len()), to);
+        assert_eq!(found, expected, "{}", after.text);
+    }
+
+    #[test]
+    fn a_variable_that_nothing_reads_any_more_is_found() {
+        let python = "def f(xs, n):\n    return sum(c * n ** i for i, c in enumerate(xs))\n";
+        check("f.py", python, ("c * n", "n * n"), true);
+        check("f.py", python, ("c * n ** i", "c * n"), true);
+        check("f.py", python, ("c * n", "c + n"), false);
+        check("f.py", "def f(a, b):\n    return a.b + b\n", ("+ b", "+ a"), true);
+        check(
+            "f.py",
+            "def f(a, b):\n    return a + b + b\n",
+            ("a + b", "a + a"),
+            false,
+        );
+        // The turns of a loop.
+        let turns = "def f(xs):\n    n = 0\n    for x in xs:\n        n += x\n    return n\n";
+        check("f.py", turns, ("+= x", "+= 1"), false);
+        let script = "const f = (a, b) => {\n  const c = a + b\n  return c\n}\n";
+        check("f.js", script, ("return c", "return a"), true);
+        check("f.js", script, ("a + b", "a + a"), true);
+        check(
+            "f.rs",
+            "fn f(a: i32, b: i32) -> i32 { a + b }\n",
+            ("a + b", "a + a"),
+            true,
+        );
+        check(
+            "f.go",
+            "package f\n\nfunc f(a, b int) int { return a + b }\n",
+            ("a + b", "a + a"),
+            true,
+        );
+        // Outside of a function, others may read it.
+        check("f.py", "a = 1\nb = a\n", ("b = a", "b = 2"), false);
+    }
+}
