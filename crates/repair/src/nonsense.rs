@@ -10,12 +10,15 @@ use super::syntax::{Below, Source};
 use super::template::EditKind;
 use super::templates::leaves_unread;
 
-/// How Python and JavaScript complain about a name, after the name.
-const UNDEFINED: [&str; 2] = ["' is not defined", " is not defined"];
+/// How Python and JavaScript complain about a name: before it, and after it.
+const UNDEFINED: [(&str, &str); 2] = [
+    ("NameError: name '", "' is not defined"),
+    ("ReferenceError: ", " is not defined"),
+];
 /// How they complain about a member: before its name, after it, and how the own object reads it.
 const MEMBERS: [(&str, &str, &str); 2] = [
     ("object has no attribute '", "'", "self."),
-    ("this.", " is not a function", "this."),
+    ("TypeError: this.", " is not a function", "this."),
 ];
 
 /// Why nobody would make the edit on purpose.
@@ -69,21 +72,30 @@ fn is_of_name(c: char) -> bool {
 /// The name that a message says is not defined: a variable or function, or a member of the own object that is mentioned
 /// once. Any other value may only be of the wrong kind.
 fn undefined<'m>(original: &str, message: &'m str) -> Option<&'m str> {
-    if let Some((before, _)) = UNDEFINED.iter().find_map(|says| message.split_once(says)) {
-        return last_name(before);
+    // `node --test` leaves out the kind of the error.
+    let first = message
+        .lines()
+        .next()
+        .and_then(|line| line.strip_suffix(" is not defined"));
+    let bare = first.filter(|name| is_name(name));
+    if let Some(name) = bare.or_else(|| UNDEFINED.iter().find_map(|around| named(message, *around))) {
+        return Some(name);
     }
     let member = MEMBERS.iter().find_map(|(before, after, own)| {
-        let name = message.split_once(before)?.1.split_once(after)?.0;
+        let name = named(message, (before, after))?;
         original.contains(&format!("{own}{name}")).then_some(name)
     });
-    member.filter(|name| !name.is_empty() && name.chars().all(is_of_name) && occurrences(original, name) == 1)
+    member.filter(|name| occurrences(original, name) == 1)
 }
 
-/// The name at the end of a text.
-fn last_name(text: &str) -> Option<&str> {
-    let start = text.rfind(|c: char| !is_of_name(c));
-    let start = start.map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
-    text.get(start..).filter(|name| !name.is_empty())
+/// The name that a message has between these texts.
+fn named<'m>(message: &'m str, (before, after): (&str, &str)) -> Option<&'m str> {
+    let name = message.split_once(before)?.1.split_once(after)?.0;
+    is_name(name).then_some(name)
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(is_of_name)
 }
 
 fn count(source: &Source, is_one: fn(&Source, Node<'_>) -> bool) -> usize {
@@ -189,5 +201,11 @@ mod tests {
         let both = [failure("ReferenceError: gone is not defined"), failure("1 !== 2")];
         assert_eq!(undefined_name(script, &both), None);
         assert_eq!(undefined_name(script, &both[..1]), Some("gone"));
+        assert_eq!(undefined_name(script, &[failure("gone is not defined")]), Some("gone"));
+        // A test's own words.
+        assert_eq!(
+            undefined_name(script, &[failure("the text says gone is not defined")]),
+            None
+        );
     }
 }

@@ -95,9 +95,12 @@ fn count(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     }
 }
 
-/// `f(x)` becomes `x`, `a.f()` becomes `a`.
+/// `f(x)` becomes `x`, `a.f()` becomes `a`, unless the call is the whole statement: what remained would do nothing.
 fn unwrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let node = place.node();
+    if place.parent_kind() == "expression_statement" {
+        return;
+    }
     if let Some(arguments) = node.child_by_field_name("arguments")
         && arguments.named_child_count() == 1
         && let Some(only) = arguments.named_child(0)
@@ -228,5 +231,7 @@ mod tests {
         offers_not("a.js", script, ".toLowerCase().toLowerCase()");
         offers_not("a.js", script, "g(a, b, ");
         offers_not("a.js", script, "g(b, a, b");
+        let statement = "def f(a):\n    g(a)\n    a.h()\n    return a\n";
+        offers_not("a.py", statement, "\n    a\n");
     }
 }
