@@ -12,8 +12,6 @@ const cpuUsage = process.cpuUsage.bind(process);
 /// Maximum number of inputs recorded for each function, and of all inputs.
 const MOST_RECORDED = 24;
 const MOST_INPUTS = 240;
-/// This many values of an argument have to follow a rule before it is taken for one that callers keep.
-const RULED = 5;
 /// Time limit of one call in milliseconds.
 const CALL = 100;
 /// The share of that limit that a call must have had of a processor before it counts as too slow, unless it took too
@@ -182,49 +180,22 @@ function put(args, at, value) {
 
 /// The same call with other arguments. A function is called with fewer than it names only if a test does so: without
 /// one, most compute with `undefined`, for which no caller asks.
-function* variations(input, fewest, follows) {
+function* variations(input, fewest) {
   const { args } = input;
-  const others = args.map((value, at) => like(value).filter((other) => follows(at, other)));
   for (let at = 0; at < args.length; at += 1)
-    for (const other of others[at]) yield { ...input, args: put(args, at, other) };
+    for (const other of like(args[at])) yield { ...input, args: put(args, at, other) };
   for (let at = 0; at + 1 < args.length; at += 1) {
     if (typeof args[at] !== typeof args[at + 1]) continue;
-    if (!follows(at, args[at + 1]) || !follows(at + 1, args[at])) continue;
     yield { ...input, args: put(put(args, at, args[at + 1]), at + 1, args[at]) };
   }
   if (args.length > Math.min(input.needed, fewest)) yield { ...input, args: args.slice(0, -1) };
   // Combinations of two conditions only show when two arguments change together.
   for (let at = 0; at < args.length; at += 1) {
     for (let next = at + 1; next < args.length; next += 1) {
-      for (const other of others[at])
-        for (const more of others[next]) yield { ...input, args: put(put(args, at, other), next, more) };
+      for (const other of like(args[at]))
+        for (const more of like(args[next])) yield { ...input, args: put(put(args, at, other), next, more) };
     }
   }
-}
-
-/// Whether a sequence is sorted. Nothing for a short one, which may be by chance.
-function inOrder(value) {
-  if (!Array.isArray(value)) return undefined;
-  const isSorted = value.every((each, at) => at === 0 || value[at - 1] <= each);
-  return isSorted && value.length < 3 ? undefined : isSorted;
-}
-
-function notNegative(value) {
-  return typeof value === 'number' ? value >= 0 : undefined;
-}
-
-const RULES = [inOrder, notNegative];
-
-/// Tells whether a value follows the rules that all recorded values of an argument follow, where there are enough.
-function rulesOf(inputs) {
-  const found = [];
-  return (at, value) => {
-    found[at] ??= RULES.filter((rule) => {
-      const told = inputs.map(({ args }) => rule(args[at]));
-      return !told.includes(false) && told.filter(Boolean).length >= RULED;
-    });
-    return found[at].every((rule) => rule(value) !== false);
-  };
 }
 
 /// Calls of every function in turn, followed by the same calls with one or two arguments changed.
@@ -233,8 +204,7 @@ function varied(calls) {
   for (const input of calls) own.set(input.key, [...(own.get(input.key) ?? []), input]);
   const recorded = inTurn(own.values(), MOST_INPUTS / 2);
   const fewest = ({ key }) => Math.min(...own.get(key).map(({ args }) => args.length));
-  const rules = new Map([...own].map(([key, inputs]) => [key, rulesOf(inputs)]));
-  const others = recorded.map((input) => variations(input, fewest(input), rules.get(input.key)));
+  const others = recorded.map((input) => variations(input, fewest(input)));
   return [...recorded, ...inTurn(others, MOST_INPUTS - recorded.length)];
 }
 

@@ -19,8 +19,6 @@ cpu_time = time.process_time
 # Maximum number of inputs recorded for each function, and of all inputs.
 MOST_RECORDED = 24
 MOST_INPUTS = 240
-# This many values of an argument have to follow a rule before it is taken for one that callers keep.
-RULED = 5
 # Time limit of one call in seconds.
 CALL = 0.1
 # The share of that limit that a call must have had of a processor before it counts as too slow, unless it took this
@@ -138,8 +136,7 @@ def copied(value):
 
 def varied(calls):
     """Returns the calls, followed by the same calls with one or two arguments changed, one change of each in turn."""
-    rules = rules_of(calls)
-    others = [variations(function, arguments, rules) for function, arguments in calls]
+    others = [variations(function, arguments) for function, arguments in calls]
     turns = itertools.chain.from_iterable(itertools.zip_longest(*others))
     unique = {}
     for function, arguments in itertools.chain(calls, filter(None, turns)):
@@ -149,56 +146,19 @@ def varied(calls):
     return list(unique.values())
 
 
-def variations(function, arguments, rules):
+def variations(function, arguments):
     plain, named = arguments
     places = [(plain, at) for at in range(len(plain))] + [(named, name) for name in named]
-
-    def follows(place, value):
-        return all(rule(value) is not False for rule in rules.get((id(function), place), ()))
-
-    changes = [[(group, at, other) for other in like(group[at]) if follows(at, other)] for group, at in places]
+    changes = [[(group, at, other) for other in like(group[at])] for group, at in places]
     for change in itertools.chain.from_iterable(changes):
         yield function, with_changes(arguments, [change])
     for at in range(len(plain) - 1):
-        one, other = plain[at], plain[at + 1]
-        if type(one) is type(other) and follows(at, other) and follows(at + 1, one):
-            yield function, ([*plain[:at], other, one, *plain[at + 2 :]], named)
+        if type(plain[at]) is type(plain[at + 1]):
+            yield function, ([*plain[:at], plain[at + 1], plain[at], *plain[at + 2 :]], named)
     # Combinations of two conditions only show when two arguments change together.
     for one, other in itertools.combinations(changes, 2):
         for both in itertools.product(one, other):
             yield function, with_changes(arguments, both)
-
-
-def rules_of(calls):
-    """The rules that all values of an argument follow, by function and place, where there are enough to tell."""
-    values = {}
-    for function, (plain, named) in calls:
-        for place, value in [*enumerate(plain), *named.items()]:
-            values.setdefault((id(function), place), []).append(value)
-
-    def holds(rule, own):
-        told = [rule(value) for value in own]
-        return False not in told and told.count(True) >= RULED
-
-    return {place: [rule for rule in RULES if holds(rule, own)] for place, own in values.items()}
-
-
-def in_order(value):
-    """Whether a sequence is sorted. None for a short one, which may be by chance."""
-    if type(value) not in (list, tuple):
-        return None
-    try:
-        is_sorted = all(one <= other for one, other in zip(value, value[1:]))
-    except Exception:
-        return False
-    return None if is_sorted and len(value) < 3 else is_sorted
-
-
-def not_negative(value):
-    return value >= 0 if type(value) in (int, float) else None
-
-
-RULES = (in_order, not_negative)
 
 
 def with_changes(arguments, changes):
