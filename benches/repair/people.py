@@ -26,7 +26,8 @@ SETTINGS = '[repair]\nwall = "{0}m"\n[limits]\nwall = "{0}m"\n'
 VARIATIONS = 200
 # What a program returns for each input, in a process that can be killed.
 CALL = """
-import json, signal, sys
+import io, json, signal, sys
+answer, sys.stdout = sys.stdout, io.StringIO()
 text, name, inputs, seconds = json.load(sys.stdin)
 sys.setrecursionlimit(600)
 program, returned = {"__name__": "program"}, []
@@ -44,7 +45,7 @@ for each in inputs:
     except Exception as error:
         returned.append(None if isinstance(error, TimeoutError) else type(error).__name__)
     signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-json.dump(returned, sys.stdout)
+json.dump(returned, answer)
 """
 
 
@@ -94,7 +95,13 @@ def variations(inputs):
 
 def returned(text, name, inputs, seconds):
     given = json.dumps([text, name, inputs, seconds])
-    done = subprocess.run([sys.executable, "-c", CALL], input=given, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", CALL]
+    # A program that catches every error does not end.
+    most = 30 + seconds * len(inputs)
+    try:
+        done = subprocess.run(command, input=given, capture_output=True, text=True, check=True, timeout=most)
+    except subprocess.TimeoutExpired:
+        return [None] * len(inputs)
     return json.loads(done.stdout)
 
 

@@ -125,7 +125,7 @@ class Puzzles:
             looked = every[: len(inputs) + LOOKED_AT]
             wanted = self.returned(right, solved, looked, 0.2)
             found = self.returned(record["buggy_code"], solved, looked, 0.2)
-        except subprocess.CalledProcessError:
+        except (ValueError, subprocess.SubprocessError):
             return None, None
         usable = [at for at, want in enumerate(wanted) if want is not None and not want.endswith("Error")]
         differing = [at for at in usable if wanted[at] != found[at]]

@@ -59,6 +59,8 @@ pub(super) struct Gate<'a, 't> {
     pub(super) turned_down: &'a TurnedDown<'a>,
     /// Risks that only a run of the code shows, by the digest of the candidate.
     pub(super) seen: Mutex<HashMap<String, &'static str>>,
+    /// Risks that its text shows, by the same.
+    pub(super) known: Mutex<HashMap<String, Vec<&'static str>>>,
     /// The caller's token; the time limit has a separate one.
     pub(super) cancel: &'a CancellationToken,
 }
@@ -136,8 +138,9 @@ impl Gate<'_, '_> {
                 continue;
             }
             // The right fix may be to remove code, although that alone is never proposed.
-            let removals = passing
-                .iter()
+            let removals = (0..passing.len()).filter(|index| !sure.contains(index));
+            let removals = removals
+                .map(|index| &passing[index])
                 .filter(|other| other.template.kind() == EditKind::Removal);
             let rivals = sure[at + 1..].iter().map(|index| &passing[*index]).chain(removals);
             let rivals: Vec<Candidate> = rivals
@@ -190,17 +193,29 @@ impl Gate<'_, '_> {
 
     /// Why a candidate is uncertain, no matter what else passes the tests.
     fn risks(&self, candidate: &Candidate, turned_down: f32) -> Vec<&'static str> {
-        let original = self.task.checkout.read_text(candidate.path.as_str());
         let mut risks = Vec::new();
         if !self.is_near(candidate) {
             risks.push("it is in code that the change did not touch and that is not among the top suspects");
         }
-        let failures = &self.task.before.failures;
-        risks.extend(risks_of_edit(candidate, &original.unwrap_or_default(), failures));
-        risks.extend(self.seen().get(&candidate.digest()));
+        let digest = candidate.digest();
+        risks.extend(self.of_edit(candidate, &digest));
+        risks.extend(self.seen().get(&digest));
         if candidate.score < turned_down * UNLIKELY {
             risks.push("it is much less likely than a fix that was rejected, and the tests cannot tell the two apart");
         }
+        risks
+    }
+
+    /// The risks that the text of a candidate shows, which are looked for once.
+    fn of_edit(&self, candidate: &Candidate, digest: &str) -> Vec<&'static str> {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(risks) = known().get(digest) {
+            return risks.clone();
+        }
+        let checkout = self.task.checkout;
+        let original = checkout.read_text(candidate.path.as_str()).unwrap_or_default();
+        let risks = risks_of_edit(candidate, &original, (&self.task.before.failures, checkout));
+        known().insert(digest.to_owned(), risks.clone());
         risks
     }
 

@@ -141,6 +141,7 @@ async fn one_edit(
             ranking: &ranking,
             turned_down: &turned_down,
             seen: std::sync::Mutex::default(),
+            known: std::sync::Mutex::default(),
             cancel,
         };
         let mut quarry = CandidateSource {

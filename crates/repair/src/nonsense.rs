@@ -1,25 +1,25 @@
 //! Finds edits that nobody would write on purpose: `i[i]`, a variable that nothing reads any more, an undefined name that
-//! stays where it is. Tests may pass with them by chance. Not in here: `a - a` or a number that a list has already, which
-//! do what removing code would do, and that may be right.
+//! stays where it is. Tests may pass with them by chance. Not in here is what does the same as removing code, such as
+//! `a - a`: that may be right.
 
 use greenlight_readers::test_run::Failure;
+use greenlight_tree::checkout::Checkout;
 use tree_sitter::Node;
 
 use super::candidates::Candidate;
 use super::syntax::{Below, Source};
-use super::template::EditKind;
+use super::template::{EditKind, Template};
 use super::templates::leaves_unread;
 
-/// How Python and JavaScript complain about a name: before it, and after it.
-const UNDEFINED: [(&str, &str); 2] = [
+/// How Python and JavaScript complain about a name: before it, and after it. `node --test` leaves out the kind of error.
+const UNDEFINED: [(&str, &str); 3] = [
     ("NameError: name '", "' is not defined"),
     ("ReferenceError: ", " is not defined"),
+    ("", " is not defined"),
 ];
-/// How they complain about a member: before its name, after it, and how the own object reads it.
-const MEMBERS: [(&str, &str, &str); 2] = [
-    ("object has no attribute '", "'", "self."),
-    ("TypeError: this.", " is not a function", "this."),
-];
+/// Maximum number of files, and of their bytes, that are searched for a name.
+const MAX_FILES: usize = 2_000;
+const MAX_BYTES: usize = 8 << 20;
 
 /// Why nobody would make the edit on purpose.
 pub(super) fn nonsense(candidate: &Candidate, original: &str, failures: &[Failure]) -> Option<&'static str> {
@@ -44,21 +44,62 @@ pub(super) fn nonsense(candidate: &Candidate, original: &str, failures: &[Failur
 
 fn keeps_an_undefined_name(candidate: &Candidate, original: &str, failures: &[Failure]) -> bool {
     let name = undefined_name(original, failures);
-    name.is_some_and(|name| occurrences(&candidate.text, name) == occurrences(original, name))
+    // A statement that is moved may define it earlier.
+    let is_moved = candidate.template == Template::Move;
+    name.is_some_and(|name| !is_moved && occurrences(&candidate.text, name) == occurrences(original, name))
 }
 
-/// Whether all failures are about one name that is not defined, and the edit removes it. Nothing that ran depends on
-/// what is removed then.
-pub(super) fn removes_an_undefined_name(candidate: &Candidate, original: &str, failures: &[Failure]) -> bool {
-    let name = undefined_name(original, failures);
-    name.is_some_and(|name| occurrences(&candidate.text, name) < occurrences(original, name))
+/// Whether all failures are about one name that is defined nowhere, and the edit removes the only line with it: nothing
+/// that ran depends on that line.
+pub(super) fn removes_an_undefined_name(
+    candidate: &Candidate,
+    original: &str,
+    (failures, checkout): (&[Failure], &Checkout),
+) -> bool {
+    let replaced = original.get(candidate.range.clone()).unwrap_or_default();
+    let Some(name) = undefined_name(original, failures).filter(|_| !replaced.contains('\n')) else {
+        return false;
+    };
+    occurrences(original, name) == 1
+        && occurrences(&candidate.text, name) == 0
+        && !is_elsewhere(checkout, candidate.path.as_str(), name)
 }
 
-/// The name in this file that all failures say is not defined.
+/// Whether another file has the name, or there are too many to tell: then it may only have to be imported.
+fn is_elsewhere(checkout: &Checkout, own: &str, name: &str) -> bool {
+    let paths = checkout.paths();
+    let mut bytes = 0;
+    paths.len() > MAX_FILES
+        || paths.iter().filter(|path| path.as_str() != own).any(|path| {
+            let text = checkout.read_text(path.as_str()).unwrap_or_default();
+            bytes += text.len();
+            bytes > MAX_BYTES || occurrences(&text, name) > 0
+        })
+}
+
+/// The name in this file that all failures say is not defined, and that the file does not define.
 fn undefined_name<'m>(original: &str, failures: &'m [Failure]) -> Option<&'m str> {
-    let mut names = failures.iter().map(|failure| undefined(original, &failure.message));
+    let mut names = failures.iter().map(|failure| undefined(&failure.message));
     let name = names.next()??;
-    (names.all(|other| other == Some(name)) && occurrences(original, name) > 0).then_some(name)
+    let is_only = names.all(|other| other == Some(name)) && occurrences(original, name) > 0;
+    (is_only && !original.lines().any(|line| may_define(line, name))).then_some(name)
+}
+
+/// Whether a line may give the name a value. Tests can say anything, so the message alone proves nothing.
+fn may_define(line: &str, name: &str) -> bool {
+    const DEFINES: [&str; 13] = [
+        "as", "async", "class", "const", "def", "for", "from", "function", "global", "import", "lambda", "let", "var",
+    ];
+    let line = line.trim();
+    if line.starts_with("from ") && line.ends_with('*') {
+        return true;
+    }
+    let Some((before, after)) = line.split_once(name) else {
+        return false;
+    };
+    let after = after.trim_start();
+    let is_assigned = after.starts_with([',', ':']) || (after.starts_with('=') && !after.starts_with("=="));
+    is_assigned || before.split(|c| !is_of_name(c)).any(|word| DEFINES.contains(&word))
 }
 
 fn occurrences(text: &str, name: &str) -> usize {
@@ -69,33 +110,13 @@ fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '$'
 }
 
-/// The name that a message says is not defined: a variable or function, or a member of the own object that is mentioned
-/// once. Any other value may only be of the wrong kind.
-fn undefined<'m>(original: &str, message: &'m str) -> Option<&'m str> {
-    // `node --test` leaves out the kind of the error.
-    let first = message
-        .lines()
-        .next()
-        .and_then(|line| line.strip_suffix(" is not defined"));
-    let bare = first.filter(|name| is_name(name));
-    if let Some(name) = bare.or_else(|| UNDEFINED.iter().find_map(|around| named(message, *around))) {
-        return Some(name);
-    }
-    let member = MEMBERS.iter().find_map(|(before, after, own)| {
-        let name = named(message, (before, after))?;
-        original.contains(&format!("{own}{name}")).then_some(name)
-    });
-    member.filter(|name| occurrences(original, name) == 1)
-}
-
-/// The name that a message has between these texts.
-fn named<'m>(message: &'m str, (before, after): (&str, &str)) -> Option<&'m str> {
-    let name = message.split_once(before)?.1.split_once(after)?.0;
-    is_name(name).then_some(name)
-}
-
-fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(is_of_name)
+/// The name that a message says is not defined in its first line. What follows may be code of the tests.
+fn undefined(message: &str) -> Option<&str> {
+    let first = message.lines().next()?.trim_start_matches("E ").trim_start();
+    UNDEFINED.iter().find_map(|(before, after)| {
+        let name = first.strip_prefix(before)?.split_once(after)?.0;
+        (!name.is_empty() && name.chars().all(is_of_name)).then_some(name)
+    })
 }
 
 fn count(source: &Source, is_one: fn(&Source, Node<'_>) -> bool) -> usize {
@@ -124,12 +145,10 @@ fn reads_itself(source: &Source, node: Node<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::template::Template;
 
-    #[track_caller]
-    fn check(path: &str, text: &str, (from, to): (&str, &str), expected: Option<&str>) {
+    fn candidate(path: &str, text: &str, (from, to): (&str, &str)) -> Candidate {
         let start = text.find(from).unwrap();
-        let candidate = Candidate {
+        Candidate {
             path: path.parse().unwrap(),
             range: start..start + from.len(),
             replacement: to.into(),
@@ -142,11 +161,13 @@ mod tests {
             after: to.into(),
             others: Vec::new(),
             text: text.replacen(from, to, 1),
-        };
-        let failure = Failure {
-            message: "NameError: name 'lost' is not defined".into(),
-            ..Failure::default()
-        };
+        }
+    }
+
+    #[track_caller]
+    fn check(path: &str, text: &str, edit: (&str, &str), expected: Option<&str>) {
+        let candidate = candidate(path, text, edit);
+        let failure = failure("NameError: name 'lost' is not defined");
         let found = nonsense(&candidate, text, &[failure]);
         assert!(
             found.map_or(expected.is_none(), |found| expected
@@ -183,29 +204,64 @@ mod tests {
         check("f.py", python, ("lost", "n"), None);
         // It is defined now.
         check("f.py", python, ("if", "lost = 2\n    if"), None);
-        let method = "class A:\n    def f(self, n):\n        self.gone(n)\n        return n\n";
-        let failure = |message: &str| Failure {
+    }
+
+    fn failure(message: &str) -> Failure {
+        Failure {
             message: message.into(),
             ..Failure::default()
-        };
-        let says = [failure("AttributeError: 'A' object has no attribute 'gone'")];
-        assert_eq!(undefined_name(method, &says), Some("gone"));
-        assert_eq!(undefined_name(&method.replace("self.", "n."), &says), None);
-        let defined = format!("{method}\n    def gone(self, n):\n        pass\n");
-        assert_eq!(undefined_name(&defined, &says), None);
-        let script = "class A { f(n) { this.gone(n); return n; } }\n";
-        assert_eq!(
-            undefined_name(script, &[failure("TypeError: this.gone is not a function")]),
-            Some("gone")
-        );
+        }
+    }
+
+    #[test]
+    fn a_name_is_undefined_only_where_an_interpreter_says_so_and_nothing_defines_it() {
+        let python = "def f(n):\n    gone(n)\n    return n\n";
+        let says = [failure("NameError: name 'gone' is not defined")];
+        assert_eq!(undefined_name(python, &says), Some("gone"));
+        assert_eq!(undefined_name("def f(n):\n    return n\n", &says), None);
+        for defined in [
+            "def gone(n):\n    pass\n",
+            "from auth import gone\n",
+            "from auth import (\n    gone,\n)\n",
+            "from auth import *\n",
+            "import auth as gone\n",
+            "gone = 1\n",
+            "f = lambda gone: 1\n",
+        ] {
+            assert_eq!(undefined_name(&format!("{defined}{python}"), &says), None, "{defined}");
+        }
+        let script = "function f(n) {\n  gone(n);\n  return n;\n}\n";
         let both = [failure("ReferenceError: gone is not defined"), failure("1 !== 2")];
         assert_eq!(undefined_name(script, &both), None);
         assert_eq!(undefined_name(script, &both[..1]), Some("gone"));
         assert_eq!(undefined_name(script, &[failure("gone is not defined")]), Some("gone"));
         // A test's own words.
-        assert_eq!(
-            undefined_name(script, &[failure("the text says gone is not defined")]),
-            None
-        );
+        for forged in [
+            "the text says gone is not defined",
+            "assert 1 == 2\n# NameError: name 'gone' is not defined",
+            "",
+        ] {
+            assert_eq!(undefined_name(script, &[failure(forged)]), None, "{forged}");
+        }
+    }
+
+    #[test]
+    fn only_the_use_of_a_name_that_is_nowhere_may_be_removed() {
+        #[track_caller]
+        fn check(text: &str, edit: (&str, &str), other: &str, expected: bool) {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::write(folder.path().join("f.py"), text).unwrap();
+            std::fs::write(folder.path().join("other.py"), other).unwrap();
+            let checkout = Checkout::open(folder.path()).unwrap();
+            let says = [failure("NameError: name 'gone' is not defined")];
+            let found = removes_an_undefined_name(&candidate("f.py", text, edit), text, (&says, &checkout));
+            assert_eq!(found, expected, "{text} {other}");
+        }
+        let python = "def f(n):\n    gone(n)\n    return n\n";
+        check(python, ("gone(n)", ""), "", true);
+        check(python, ("gone(n)", ""), "def gone(n):\n    raise Denied\n", false);
+        check(python, ("return n", "return 1"), "", false);
+        let block = "def f(n):\n    if gone(n):\n        raise Denied\n    return n\n";
+        check(block, ("if gone(n):\n        raise Denied", "pass"), "", false);
     }
 }

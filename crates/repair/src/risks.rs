@@ -1,6 +1,7 @@
 //! Why an edit that passes the tests is uncertain, as far as its own text shows.
 
 use greenlight_readers::test_run::Failure;
+use greenlight_tree::checkout::Checkout;
 
 use super::candidates::Candidate;
 use super::exit_code::changes_exit_code;
@@ -15,14 +16,17 @@ const MIN_WEIGHT: f32 = 0.3;
 /// The risk of an edit with a low weight.
 pub(super) const SELDOM: &str = "edits of its kind are seldom the fix";
 
-/// Why an edit of a file is uncertain. `failures` are those before it.
-pub(super) fn risks_of_edit(candidate: &Candidate, original: &str, failures: &[Failure]) -> Vec<&'static str> {
+/// Why an edit of a file of the checkout is uncertain. `failures` are those before it.
+pub(super) fn risks_of_edit(
+    candidate: &Candidate,
+    original: &str,
+    (failures, checkout): (&[Failure], &Checkout),
+) -> Vec<&'static str> {
     let mut risks = Vec::new();
     let kind = candidate.template.kind();
-    // Nothing that ran used what is removed then.
-    let is_needed = kind == EditKind::Removal && removes_an_undefined_name(candidate, original, failures);
+    let is_needless = kind == EditKind::Removal && removes_an_undefined_name(candidate, original, (failures, checkout));
     match kind {
-        EditKind::Removal if !is_needed => risks.push("it only removes code"),
+        EditKind::Removal if !is_needless => risks.push("it only removes code"),
         EditKind::Insertion => risks.push("it only works around the failing code"),
         _ => {}
     }
@@ -42,7 +46,7 @@ pub(super) fn risks_of_edit(candidate: &Candidate, original: &str, failures: &[F
         risks.push("with it, a call gets the same variable twice");
     }
     risks.extend(nonsense(candidate, original, failures));
-    if candidate.weight < MIN_WEIGHT && !is_needed {
+    if candidate.weight < MIN_WEIGHT && !is_needless {
         risks.push(SELDOM);
     }
     risks

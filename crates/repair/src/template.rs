@@ -90,6 +90,8 @@ pub(crate) enum Template {
     Call,
     /// An empty list in a list.
     Shape,
+    /// An empty value in place of a missing one.
+    Fallback,
     /// A constant becomes a small expression over variables.
     Computed,
     /// Another operand of a condition.
@@ -161,7 +163,13 @@ impl Template {
             | Self::Order
             | Self::Grouping => 0.45,
             Self::Derived | Self::Combined | Self::TwoTokens | Self::Shape | Self::Missing => 0.4,
-            Self::Sliced | Self::Extreme | Self::Call | Self::Computed | Self::Conjunct | Self::Wrap => 0.38,
+            Self::Sliced
+            | Self::Extreme
+            | Self::Call
+            | Self::Computed
+            | Self::Conjunct
+            | Self::Wrap
+            | Self::Fallback => 0.38,
             Self::Slice | Self::Unwrap => 0.35,
             Self::OtherConstant | Self::ArgumentCount => 0.36,
             Self::RareOperator | Self::OtherText | Self::Return => 0.3,
@@ -223,7 +231,7 @@ impl Template {
             | Self::Return => EditKind::Replacement,
             Self::Unwrap | Self::Removal | Self::Surplus => EditKind::Removal,
             Self::Condition | Self::Body | Self::Donor | Self::Derived => EditKind::Donor,
-            Self::Statement | Self::Guard => EditKind::Insertion,
+            Self::Statement | Self::Guard | Self::Fallback => EditKind::Insertion,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Adds or removes a call or an argument, and changes what is returned.
 
+use tree_sitter::Node;
+
 use super::known_names::KnownNames;
 use super::rank::{falling, nearness};
 use super::role::role;
@@ -95,16 +97,15 @@ fn count(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     }
 }
 
-/// `f(x)` becomes `x`, `a.f()` becomes `a`, unless the call is the whole statement: what remained would do nothing.
+/// `f(x)` becomes `x`, `a.f()` becomes `a`, unless that would be a statement that does nothing.
 fn unwrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
-    let node = place.node();
-    if place.parent_kind() == "expression_statement" {
-        return;
-    }
+    let (node, calls) = (place.node(), place.source.language.calls);
+    let is_useful = |left: &Node<'_>| place.parent_kind() != "expression_statement" || calls.contains(&left.kind());
     if let Some(arguments) = node.child_by_field_name("arguments")
         && arguments.named_child_count() == 1
         && let Some(only) = arguments.named_child(0)
         && only.kind() != "keyword_argument"
+        && is_useful(&only)
     {
         found.push(place.edit(place.source.text_of(only), Template::Unwrap));
     }
@@ -114,7 +115,7 @@ fn unwrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         .filter(|called| called.kind() == kind)
         .and_then(|called| called.child_by_field_name(value))
         .or_else(|| node.child_by_field_name("object"));
-    if let Some(receiver) = receiver {
+    if let Some(receiver) = receiver.filter(is_useful) {
         found.push(
             place
                 .edit(place.source.text_of(receiver), Template::Unwrap)
@@ -223,7 +224,7 @@ fn give_back(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::templates::tests::offers_not;
+    use crate::templates::tests::{offers, offers_not};
 
     #[test]
     fn what_changes_nothing_is_not_offered() {
@@ -233,5 +234,7 @@ mod tests {
         offers_not("a.js", script, "g(b, a, b");
         let statement = "def f(a):\n    g(a)\n    a.h()\n    return a\n";
         offers_not("a.py", statement, "\n    a\n");
+        let nested = "def f(a):\n    g(h(a))\n    return a\n";
+        offers("a.py", nested, &["def f(a):\n    h(a)\n    return a\n"]);
     }
 }

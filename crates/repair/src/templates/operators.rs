@@ -1,6 +1,7 @@
 //! Replaces operators.
 
 use super::site::{Edit, Site};
+use crate::syntax::Step;
 use crate::template::{Swap, Template};
 
 /// Operators with the same meaning in every language of the table.
@@ -183,20 +184,21 @@ fn is_beside_word(place: &Site<'_, '_>) -> bool {
         .any(|text| text.len() > 1 && text.chars().all(|c| c.is_alphabetic() || matches!(c, '_' | '-')))
 }
 
-/// Whether the operator is one of several in `a < b < c` of Python, and the other one compares in a way that none of the
-/// rest does.
+/// Whether the operator is one of several in `a < b < c` of Python, and the other one compares in a way that neither it
+/// nor the operators beside it do.
 fn breaks_a_chain(place: &Site<'_, '_>, other: &str) -> bool {
-    let Some(chain) = place.above(1).filter(|step| step.node.named_child_count() > 2) else {
+    let node = place.node();
+    let is_chain = |step: &Step<'_>| step.node.kind() == "comparison_operator" && step.node.named_child_count() > 2;
+    if !place.above(1).is_some_and(|step| is_chain(&step)) {
         return false;
-    };
-    let mut cursor = chain.node.walk();
+    }
+    let beside = [
+        node.prev_sibling().and_then(|operand| operand.prev_sibling()),
+        node.next_sibling().and_then(|operand| operand.next_sibling()),
+    ];
     let way = |operator: &str| operator.chars().next().filter(|way| *way != '!');
-    let mut rest = chain
-        .node
-        .children(&mut cursor)
-        .filter(|part| !part.is_named() && part.id() != place.node().id());
-    chain.node.kind() == "comparison_operator"
-        && rest.all(|part| way(other).is_none() || way(place.source.text_of(part)) != way(other))
+    let mut known = beside.into_iter().flatten().chain([node]);
+    way(other).is_none() || known.all(|operator| way(place.source.text_of(operator)) != way(other))
 }
 
 /// Whether the second operand is a number. There, `<` and `>` are more likely than between two variables.
@@ -335,6 +337,7 @@ mod tests {
             &python("a < b > c"),
             &[&python("a < b < c"), &python("a > b > c")],
         );
+        offers("f.py", &python("a < b == c"), &[&python("a <= b == c")]);
         offers_not("f.py", &python("a == b == c"), "a == b != c");
         offers_not("f.py", &python("a == b == c"), "a == b <= c");
         offers("f.py", &python("a == b"), &[&python("a != b")]);

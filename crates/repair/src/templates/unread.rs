@@ -20,11 +20,20 @@ const LOOPS: &[&str] = &[
 const MAX_WORDS: usize = 12;
 
 /// Whether the function around an edit binds a variable that it read before the edit and does not read after it. What
-/// only counts the turns of a loop is often not read.
+/// only counts the turns of a loop is often not read, and an edit that reads a variable that nothing read before may
+/// have found the right one.
 pub(crate) fn leaves_unread(before: &Source, after: &Source, range: &Range<usize>, replacement: &str) -> bool {
     let replaced = before.text.get(range.clone()).unwrap_or_default();
     let kept: BTreeSet<&str> = words(replacement).collect();
-    let gone: BTreeSet<&str> = words(replaced).filter(|word| !kept.contains(word)).collect();
+    let own: BTreeSet<&str> = words(replaced).collect();
+    let is_found = |word: &&&str| {
+        let was = Uses::of(before, range.start, word);
+        was.bound > 0 && was.read == 0
+    };
+    if kept.difference(&own).take(MAX_WORDS).any(|word| is_found(&word)) {
+        return false;
+    }
+    let gone: BTreeSet<&str> = own.difference(&kept).copied().collect();
     gone.into_iter().take(MAX_WORDS).any(|word| {
         let now = Uses::of(after, range.start, word);
         now.bound > 0 && now.read == 0 && Uses::of(before, range.start, word).read > 0
@@ -54,6 +63,11 @@ impl Uses {
             let place = Site { source, path };
             let bytes = place.node().byte_range();
             if bytes.end <= function.start || bytes.start >= function.end {
+                return Below::Skip;
+            }
+            // Rust formats `{name}` in a text.
+            if place.kind().contains("string") && place.text().contains(&format!("{{{name}")) {
+                uses.read += 1;
                 return Below::Skip;
             }
             if !place.kind().ends_with("identifier") || place.text() != name || bytes.start < function.start {
@@ -135,6 +149,12 @@ mod tests {
             ("a + b", "a + a"),
             true,
         );
+        let numbered = "def f(xs):\n    t = 0\n    for i, x in enumerate(xs):\n        t += i\n    return t\n";
+        check("f.py", numbered, ("+= i", "+= x"), false);
+        check("f.py", numbered, ("+= i", "+= t"), true);
+        let formatted =
+            "fn f(a: i32) -> String {\n    let t = a + 1;\n    let c = t * 2;\n    format!(\"{t} {c}\")\n}\n";
+        check("f.rs", formatted, ("t * 2", "a * 2"), false);
         // Outside of a function, others may read it.
         check("f.py", "a = 1\nb = a\n", ("b = a", "b = 2"), false);
     }

@@ -101,8 +101,12 @@ fn member(place: &HintPlace<'_>) -> Option<Said> {
     // A function that is no method.
     let own = format!("self.{name}(");
     let is_function = FUNCTIONS.contains(&name.as_str()) || place.text.lines().any(|line| defines(line, name));
-    let at = place.line_text().find(&own).filter(|_| is_function);
-    let Some(at) = at.map(|at| place.range().start + at) else {
+    let line = place.line_text();
+    let at = line.match_indices(&own).map(|(at, _)| at).find(|at| {
+        let before = line.get(..*at).unwrap_or_default();
+        !before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.'))
+    });
+    let Some(at) = at.filter(|_| is_function).map(|at| place.range().start + at) else {
         return said;
     };
     let (says, mut hints) = said.unwrap_or_else(|| (format!("unknown {name}"), Vec::new()));
@@ -112,14 +116,21 @@ fn member(place: &HintPlace<'_>) -> Option<Said> {
 
 /// Whether a line without indentation defines or imports a function.
 fn defines(line: &str, name: &str) -> bool {
-    let rest = ["def ", "async def ", "import "]
-        .iter()
-        .find_map(|word| line.strip_prefix(word));
+    let rest = ["def ", "async def "].iter().find_map(|word| line.strip_prefix(word));
     let imported = line
         .strip_prefix("from ")
         .and_then(|line| Some(line.split_once(" import ")?.1));
     let is_name = |text: &str| text.split(|c: char| !(c.is_alphanumeric() || c == '_')).next() == Some(name);
-    rest.is_some_and(is_name) || imported.is_some_and(|names| names.split(',').any(|each| is_name(each.trim())))
+    let binds = |part: &str| {
+        is_name(
+            part.rsplit(" as ")
+                .next()
+                .unwrap_or(part)
+                .trim()
+                .trim_start_matches('('),
+        )
+    };
+    rest.is_some_and(is_name) || imported.is_some_and(|names| names.split(',').any(binds))
 }
 
 fn imports(place: &HintPlace<'_>) -> Option<Said> {

@@ -7,8 +7,32 @@ use super::super::role::MAX_TEXT;
 use super::super::site::{Edit, Site};
 use crate::template::Template;
 
-const COMPARISONS: &[&str] = &["==", "!=", "===", "!==", "<", "<=", ">", ">=", "in", "instanceof", "is"];
-const LOGICAL: &[&str] = &["&&", "||", "and", "or", "??"];
+/// `??` of JavaScript is here because it is not mixed with others.
+const COMPARISONS: &[&str] = &[
+    "==",
+    "!=",
+    "===",
+    "!==",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "in",
+    "instanceof",
+    "is",
+    "??",
+];
+const LOGICAL: &[&str] = &["&&", "||", "and", "or"];
+/// Operators that bind equally, the tightest first.
+const LEVELS: &[&[&str]] = &[
+    &["**"],
+    &["*", "/", "//", "%", "@"],
+    &["+", "-"],
+    &["<<", ">>"],
+    &["&", "&&", "and"],
+    &["^"],
+    &["|", "||", "or"],
+];
 /// Operators for which grouping makes no difference where both are the same.
 const ASSOCIATIVE: &[&str] = &["+", "*", "&&", "||", "and", "or", "&", "|", "^"];
 
@@ -38,7 +62,8 @@ struct Operation<'t> {
 
 impl<'t> Operation<'t> {
     fn of(place: &Site<'_, 't>, node: Node<'t>) -> Option<Self> {
-        let is_operation = place.source.language.operations.contains(&node.kind());
+        let kind = node.kind();
+        let is_operation = place.source.language.operations.contains(&kind) && !kind.contains("assign");
         let operator = node.child_by_field_name("operator").filter(|_| is_operation)?;
         Some(Self {
             left: node.child_by_field_name("left")?,
@@ -49,6 +74,12 @@ impl<'t> Operation<'t> {
 
     fn is_arithmetic(&self) -> bool {
         !COMPARISONS.contains(&self.operator) && !LOGICAL.contains(&self.operator)
+    }
+
+    /// How tightly it binds: a lower number is tighter.
+    fn level(&self) -> usize {
+        let level = LEVELS.iter().position(|operators| operators.contains(&self.operator));
+        level.unwrap_or(LEVELS.len())
     }
 
     /// Whether grouping this and the other one differently may mean something, and something else.
@@ -71,7 +102,10 @@ fn regrouped(place: &Site<'_, '_>, outer: &Operation<'_>, made: &mut Vec<String>
     let text = |node: Node<'_>| place.source.text_of(node);
     let Operation { left, operator, right } = outer;
     let [left_text, right_text] = [*left, *right].map(text);
-    if let Some(inner) = Operation::of(place, *left).filter(|inner| outer.mixes_with(inner)) {
+    // `a + (b - c)` is `a + b - c`.
+    let is_new = |inner: &Operation<'_>| inner.operator != "+" || inner.level() != outer.level();
+    let inner = Operation::of(place, *left).filter(|inner| outer.mixes_with(inner) && is_new(inner));
+    if let Some(inner) = inner {
         let [a, b] = [inner.left, inner.right].map(text);
         made.push(format!("{a} {} ({b} {operator} {right_text})", inner.operator));
     }
@@ -82,16 +116,17 @@ fn regrouped(place: &Site<'_, '_>, outer: &Operation<'_>, made: &mut Vec<String>
             made.push(format!("{left_text} {} {c} {operator} {b}", inner.operator));
         }
     }
-    let in_parentheses = |node: Node<'_>| {
+    // Parentheses around what binds tighter say nothing.
+    let in_parentheses = |node: Node<'_>, tightest: usize| {
         let inner = unwrapped(node)?;
-        let operation = Operation::of(place, inner)?;
-        let is_open = outer.mixes_with(&operation) || (outer.operator == "-" && operation.is_arithmetic());
+        let operation = Operation::of(place, inner).filter(|operation| operation.level() >= tightest)?;
+        let is_open = outer.mixes_with(&operation) || (outer.operator == "-" && operation.operator == "-");
         Some(text(inner)).filter(|_| is_open)
     };
-    if let Some(inner) = in_parentheses(*left) {
+    if let Some(inner) = in_parentheses(*left, outer.level() + 1) {
         made.push(format!("{inner} {operator} {right_text}"));
     }
-    if let Some(inner) = in_parentheses(*right) {
+    if let Some(inner) = in_parentheses(*right, outer.level()) {
         made.push(format!("{left_text} {operator} {inner}"));
     }
 }
@@ -104,7 +139,15 @@ fn around_a_call(place: &Site<'_, '_>, outer: &Operation<'_>, made: &mut Vec<Str
     let text = |node: Node<'_>| place.source.text_of(node);
     let Operation { left, operator, right } = outer;
     if let Some((before, last, after)) = last_argument(place, *left) {
-        made.push(format!("{before}{last} {operator} {}{after}", text(*right)));
+        let is_operation = Operation::of(place, last).is_some();
+        let last_text = text(last);
+        let right = text(*right);
+        if is_operation {
+            made.push(format!("{before}({last_text}) {operator} {right}{after}"));
+        }
+        if is_operation || place.source.language.operands.contains(&last.kind()) {
+            made.push(format!("{before}{last_text} {operator} {right}{after}"));
+        }
     }
     if let Some((receiver, rest)) = receiver(place, *right) {
         made.push(format!("({} {operator} {}){rest}", text(*left), text(receiver)));
@@ -115,16 +158,15 @@ fn around_a_call(place: &Site<'_, '_>, outer: &Operation<'_>, made: &mut Vec<Str
 fn negated(place: &Site<'_, '_>, outer: &Operation<'_>, made: &mut Vec<String>) {
     let left = place.source.text_of(outer.left);
     let right = place.source.text_of(outer.right);
-    let signs = if outer.is_arithmetic() {
-        ["-", "~"]
-    } else {
-        ["!", "not "]
+    let signs: &[&str] = match outer.is_arithmetic() {
+        // `-a * b` is `-(a * b)`.
+        true if matches!(outer.operator, "*" | "/") => &[],
+        true => &["-", "~"],
+        false => &["!", "not "],
     };
     for sign in signs {
-        if let Some(operand) = left
-            .strip_prefix(sign)
-            .filter(|operand| !operand.starts_with(['(', '=']))
-        {
+        let operand = left.strip_prefix(sign);
+        if let Some(operand) = operand.filter(|operand| !operand.starts_with(['(', '=', '-', '!', '~'])) {
             made.push(format!("{sign}({operand} {} {right})", outer.operator));
         }
     }
@@ -134,6 +176,15 @@ fn negated(place: &Site<'_, '_>, outer: &Operation<'_>, made: &mut Vec<String>) 
 fn out_of_a_call(place: &Site<'_, '_>, made: &mut Vec<String>) {
     let node = place.node();
     if !place.source.language.calls.contains(&node.kind()) {
+        return;
+    }
+    // What is around would apply to the last operand only.
+    let (language, parent) = (place.source.language, place.parent_kind());
+    let is_part = parent == language.attribute.0
+        || language.positions.contains(&parent)
+        || language.calls.contains(&parent)
+        || ["unary", "not_", "await"].iter().any(|kind| parent.starts_with(kind));
+    if is_part {
         return;
     }
     let text = |node: Node<'_>| place.source.text_of(node);
@@ -164,14 +215,20 @@ fn out_of_a_call(place: &Site<'_, '_>, made: &mut Vec<String>) {
 }
 
 /// A call's text before its last argument, the argument, and the text after it.
-fn last_argument<'t>(place: &Site<'_, 't>, call: Node<'t>) -> Option<(&'t str, &'t str, &'t str)> {
+fn last_argument<'t>(place: &Site<'_, 't>, call: Node<'t>) -> Option<(&'t str, Node<'t>, &'t str)> {
     let is_call = place.source.language.calls.contains(&call.kind());
     let list = call.child_by_field_name("arguments").filter(|_| is_call)?;
     let last = list.named_child(u32::try_from(list.named_child_count().checked_sub(1)?).ok()?)?;
+    // A generator is no list, and what is spread is no single value.
+    let is_one = place.source.language.arguments.contains(&list.kind())
+        && !["splat", "spread"].iter().any(|part| last.kind().contains(part));
+    if !is_one {
+        return None;
+    }
     let text = &place.source.text;
     let before = text.get(call.start_byte()..last.start_byte())?;
     let after = text.get(last.end_byte()..call.end_byte())?;
-    Some((before, place.source.text_of(last), after))
+    Some((before, last, after))
 }
 
 /// The receiver of a method's call, and the text after it.
@@ -192,7 +249,10 @@ fn receiver<'t>(place: &Site<'_, 't>, call: Node<'t>) -> Option<(Node<'t>, &'t s
 
 #[cfg(test)]
 mod tests {
-    use crate::templates::tests::{offers, offers_not};
+    use crate::syntax::Source;
+    use crate::template::Template;
+    use crate::templates::tests::offers;
+    use crate::templates::{KnownNames, Stage, edits};
 
     #[test]
     fn operations_are_grouped_in_another_way() {
@@ -242,6 +302,12 @@ mod tests {
                 "int(a) * 9 + b",
             ),
             (
+                "f.py",
+                "def f(a, b):\n    return LINE\n",
+                "int(a + b) / 2",
+                "int((a + b) / 2)",
+            ),
+            (
                 "f.js",
                 "const f = (a, b) => LINE;\n",
                 "Math.floor(a / b)",
@@ -270,10 +336,41 @@ mod tests {
         }
     }
 
+    /// The texts with another grouping.
+    fn regrouped(path: &str, text: &str) -> Vec<String> {
+        let source = Source::parse(path, text.into()).unwrap();
+        let known = KnownNames::of(&source, [].into());
+        let made = edits((&source, &known), Stage::Composed, &(0..text.len()), &|_| true);
+        let made = made.iter().filter(|edit| edit.template == Template::Grouping);
+        made.filter_map(|edit| source.replaced(&edit.range, &edit.replacement))
+            .collect()
+    }
+
     #[test]
-    fn a_grouping_that_means_the_same_is_not_offered() {
-        let python = |returned: &str| format!("def f(a, b, c):\n    return {returned}\n");
-        offers_not("f.py", &python("a + b + c"), &python("a + (b + c)"));
-        offers_not("f.py", &python("a + b == c"), &python("a + (b == c)"));
+    fn a_grouping_that_means_the_same_or_is_nonsense_is_not_offered() {
+        for (own, expected) in [
+            ("a + b - c", &[][..]),
+            ("a - b + c", &["a - (b + c)"]),
+            ("(a * b) + c", &[]),
+            ("a || (b && c)", &[]),
+            ("a + b == c", &[]),
+            ("a || b == c", &[]),
+            ("-a * b", &[]),
+            ("--a + b", &[]),
+            ("f(a - b)[0]", &[]),
+            ("!f(a - b)", &[]),
+            ("f(a ? b : c) + a", &[]),
+            ("(a || b) ?? c", &[]),
+        ] {
+            let script = |value: &str| format!("const f = (a, b, c) => {value};\n");
+            let expected: Vec<String> = expected.iter().map(|value| script(value)).collect();
+            assert_eq!(regrouped("f.js", &script(own)), expected, "{own}");
+        }
+        let assigned = "function f(a, b) {\n  a += b.trim();\n  a -= b * 2;\n}\n";
+        assert!(regrouped("f.js", assigned).is_empty());
+        for value in ["sum(x for x in xs) - 1", "f(*xs) - 1"] {
+            let python = format!("def f(xs):\n    return {value}\n");
+            assert!(regrouped("f.py", &python).is_empty(), "{value}");
+        }
     }
 }

@@ -98,7 +98,7 @@ fn defaulted(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     }
     for (rank, way) in language.style.defaults.iter().enumerate() {
         let made = way.replacen("{}", place.text(), 1);
-        found.push(place.edit(made, Template::Shape).similar(0.9 * nearness(rank)));
+        found.push(place.edit(made, Template::Fallback).similar(nearness(rank)));
     }
 }
 
@@ -108,10 +108,12 @@ fn member(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let read = known.parts.get(&(owner(place, own), own.to_string()));
     let read = read.into_iter().flatten().map(|part| format!("{own}.{part}"));
     let function = functions(place).next().unwrap_or(0);
+    let calls = place.source.language.calls;
     let start = format!("{own}.");
     let called = around(&known.expressions, place.node().start_byte())
         .iter()
-        .filter(|piece| piece.function == function && piece.text.ends_with("()"))
+        .filter(|piece| piece.function == function && calls.contains(&piece.kind.as_str()))
+        .filter(|piece| piece.text.ends_with("()"))
         .filter(|piece| piece.text.strip_prefix(&start).is_some_and(|rest| !rest.contains('.')))
         .map(|piece| piece.text.clone());
     let all: BTreeSet<String> = read.chain(called).take(4 * MAX_MEMBERS).collect();

@@ -41,6 +41,10 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
 
 /// `a[:-1]` becomes `a[1:]`, and vice versa.
 fn other_end(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    if !language.positions.contains(&place.kind()) && !language.calls.contains(&place.kind()) {
+        return;
+    }
     let text = place.text();
     for [one, other] in [["[:-1]", "[1:]"], [".slice(0, -1)", ".slice(1)"]] {
         for [from, to] in [[one, other], [other, one]] {

@@ -52,7 +52,10 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
         .iter()
         .filter(|text| text.len() <= MAX_LITERAL)
         .map(ToString::to_string);
-    let separators = SEPARATORS.iter().map(|text| format!("{quote}{text}{quote}"));
+    // Where the function has no text, the failures have to print one with the separator.
+    let is_printed = |text: &&&str| !quoted.is_empty() || known.printed.iter().any(|printed| printed.contains(**text));
+    let separators = SEPARATORS.iter().filter(is_printed);
+    let separators = separators.map(|text| format!("{quote}{text}{quote}"));
     let [left, right] = [left, right].map(|side| place.source.text_of(side));
     let mut seen = BTreeSet::from([format!("{quote}{quote}")]);
     for (rank, text) in literals
