@@ -11,7 +11,7 @@ use super::sources::Tree;
 const MAX_README_LINES: usize = 200;
 
 /// The commands shown in the documents, and the tests that make sure they work.
-const SHOWN_COMMANDS: [(&str, &str); 66] = [
+const SHOWN_COMMANDS: [(&str, &str); 67] = [
     ("greenlight demo", "tests/it/doors/demo.rs"),
     ("greenlight config check", "tests/it/doors/config.rs"),
     (
@@ -147,6 +147,10 @@ const SHOWN_COMMANDS: [(&str, &str); 66] = [
     ("just bench-people QUIXBUGS", "needs a copy of the set, and hours"),
     (
         "python3 benches/repair/functions.py LANGUAGE second target/release/greenlight OCTOPACK",
+        "needs a copy of the set, and minutes",
+    ),
+    (
+        "python3 benches/repair/puzzles.py HALF target/release/greenlight DEBUGBENCH",
         "needs a copy of the set, and minutes",
     ),
     (
