@@ -198,17 +198,11 @@ class Python(Functions):
         inputs = [json.loads(line) for line in (Path(folder) / "inputs").read_text().splitlines()]
         every = people.variations(distinct(inputs))
         wanted, found = people.returned(right, name, every, 0.2), people.returned(text, name, every, 2)
-        return agree(wanted, found)
+        return people.agree(wanted, found)
 
 
 def distinct(inputs):
     return list({json.dumps(each): each for each in inputs if len(json.dumps(each)) < 400}.values())
-
-
-def agree(wanted, found):
-    """Inputs that the right function refuses, or takes long for, count for nothing."""
-    both = zip(wanted, found, strict=True)
-    return all(want == has for want, has in both if want is not None and not want.endswith("Error"))
 
 
 class JavaScript(Functions):
@@ -259,7 +253,7 @@ class JavaScript(Functions):
             if answer is None:
                 return each == "right.js"
             answers.append(json.loads(answer))
-        return agree(*answers)
+        return people.agree(*answers)
 
 
 def compared(condition):

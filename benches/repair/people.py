@@ -105,6 +105,12 @@ def returned(text, name, inputs, seconds):
     return json.loads(done.stdout)
 
 
+def agree(wanted, found):
+    """Inputs that the right program refuses, or takes long for, count for nothing."""
+    both = zip(wanted, found, strict=True)
+    return all(want == has for want, has in both if want is not None and not want.endswith("Error"))
+
+
 class Python:
     """The programs in Python."""
 
@@ -149,10 +155,7 @@ class Python:
         every = variations(inputs)
         wanted = returned(shown(source, f"correct_python_programs/{name}.py"), name, every, 0.2)
         # Longer, or what takes the right program nearly as long would depend on chance.
-        found = returned(text, name, every, 2)
-        # What the right program refuses, or takes long for, is no input that it is for.
-        both = zip(wanted, found, strict=True)
-        return all(want == has for want, has in both if want is not None and not want.endswith("Error"))
+        return agree(wanted, returned(text, name, every, 2))
 
 
 def git(folder, *arguments):

@@ -137,7 +137,7 @@ impl Gate<'_, '_> {
                 self.seen().insert(candidate.digest(), KILLS);
                 continue;
             }
-            // The right fix may be to remove code, although that alone is never proposed.
+            // The right fix may be to remove code, although that alone is seldom proposed.
             let removals = (0..passing.len()).filter(|index| !sure.contains(index));
             let removals = removals
                 .map(|index| &passing[index])

@@ -10,6 +10,7 @@ use super::candidates::Candidate;
 use super::syntax::{Below, Source};
 use super::template::{EditKind, Template};
 use super::templates::leaves_unread;
+use super::unbound::is_of_name;
 
 /// How Python and JavaScript complain about a name: before it, and after it. `node --test` leaves out the kind of error.
 const UNDEFINED: [(&str, &str); 3] = [
@@ -104,10 +105,6 @@ fn may_define(line: &str, name: &str) -> bool {
 
 fn occurrences(text: &str, name: &str) -> usize {
     text.split(|c| !is_of_name(c)).filter(|word| *word == name).count()
-}
-
-fn is_of_name(c: char) -> bool {
-    c.is_alphanumeric() || c == '_' || c == '$'
 }
 
 /// The name that a message says is not defined in its first line. What follows may be code of the tests.

@@ -2,7 +2,6 @@
 //! before. Few tests notice: those that expect the other answer.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use tree_sitter::Node;
 
@@ -15,7 +14,7 @@ pub(super) fn answers_the_same(candidate: &Candidate, original: &str) -> bool {
     let (path, start) = (candidate.path.as_str(), candidate.range.start);
     let of = |text: String, end: usize| {
         let source = Source::parse(path, text)?;
-        let function = function(&source, &(start..end))?;
+        let function = source.function_around(&(start..end))?.id();
         Some(returned(&source, function))
     };
     let after = of(candidate.text.clone(), start + candidate.replacement.len());
@@ -32,24 +31,6 @@ struct Returned {
     are_constants: bool,
     /// Whether there is one `return`, at the end of the function, so that nothing else is returned.
     is_last: bool,
-}
-
-/// The innermost function around a range.
-fn function(source: &Source, around: &Range<usize>) -> Option<usize> {
-    let mut found = None;
-    source.walk(|steps| {
-        let Some(node) = steps.last().map(|step| step.node) else {
-            return Below::Enter;
-        };
-        if node.start_byte() > around.start || node.end_byte() < around.end {
-            return Below::Skip;
-        }
-        if source.language.functions.contains(&node.kind()) {
-            found = Some(node.id());
-        }
-        Below::Enter
-    });
-    found
 }
 
 fn returned(source: &Source, function: usize) -> Returned {

@@ -50,6 +50,24 @@ impl Source {
         greenlight_syntax::walk(&self.tree, MAX_DEPTH, visit);
     }
 
+    /// The innermost function around a range.
+    pub(super) fn function_around(&self, around: &Range<usize>) -> Option<Node<'_>> {
+        let mut found = None;
+        self.walk(|path| {
+            let Some(node) = path.last().map(|step| step.node) else {
+                return Below::Enter;
+            };
+            if node.start_byte() > around.start || node.end_byte() < around.end {
+                return Below::Skip;
+            }
+            if self.language.functions.contains(&node.kind()) {
+                found = Some(node);
+            }
+            Below::Enter
+        });
+        found
+    }
+
     /// A range extended to what a person would quote: the expression that contains an operator.
     pub(super) fn quotable(&self, range: &Range<usize>) -> Range<usize> {
         let quotable = |node: &Node<'_>| {

@@ -26,7 +26,8 @@ pub(super) fn unbinds_a_name(path: &str, before: &str, after: &str) -> bool {
         .any(|word| unbound.contains(word) && !bound.contains(word))
 }
 
-fn is_of_name(c: char) -> bool {
+/// Whether a name may contain the character, in Python or JavaScript.
+pub(super) fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '$')
 }
 

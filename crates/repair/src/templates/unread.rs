@@ -56,9 +56,10 @@ impl Uses {
     fn of(source: &Source, at: usize, name: &str) -> Self {
         let language = source.language;
         let mut uses = Self { bound: 0, read: 0 };
-        let Some(function) = innermost_function(source, at) else {
+        let Some(function) = source.function_around(&(at..at + 1)) else {
             return uses;
         };
+        let function = function.byte_range();
         source.walk(|path| {
             let place = Site { source, path };
             let bytes = place.node().byte_range();
@@ -86,23 +87,6 @@ impl Uses {
         });
         uses
     }
-}
-
-fn innermost_function(source: &Source, at: usize) -> Option<Range<usize>> {
-    let mut found = None;
-    source.walk(|path| {
-        let Some(node) = path.last().map(|step| step.node) else {
-            return Below::Enter;
-        };
-        if !node.byte_range().contains(&at) {
-            return Below::Skip;
-        }
-        if source.language.functions.contains(&node.kind()) {
-            found = Some(node.byte_range());
-        }
-        Below::Enter
-    });
-    found
 }
 
 #[cfg(test)]

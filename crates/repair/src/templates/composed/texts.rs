@@ -38,10 +38,6 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
         .filter(|piece| piece.function == own)
         .map(|piece| piece.text.as_str())
         .collect();
-    // Without any text in the function or in the failures, these are numbers.
-    if quoted.is_empty() && known.printed.is_empty() {
-        return;
-    }
     let first = quoted.first().copied().or_else(|| Some(near.first()?.text.as_str()));
     let quote = if first.is_some_and(|first| first.ends_with('\'')) {
         '\''
@@ -52,7 +48,7 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
         .iter()
         .filter(|text| text.len() <= MAX_LITERAL)
         .map(ToString::to_string);
-    // Where the function has no text, the failures have to print one with the separator.
+    // Without any text in the function, these are numbers, unless a failure prints a text with the separator.
     let is_printed = |text: &&&str| !quoted.is_empty() || known.printed.iter().any(|printed| printed.contains(**text));
     let separators = SEPARATORS.iter().filter(is_printed);
     let separators = separators.map(|text| format!("{quote}{text}{quote}"));
