@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import people
+import people_java
 
 COMMIT = "e17a8f6470264286bc6a52eb8263582083bf3bf6"
 DATA = "evaluation/create/humaneval-x/data/{}/data/humanevalpack.jsonl"
@@ -359,7 +360,62 @@ class Rust(Functions):
         }
 
 
-LANGUAGES = {each.data: each for each in (Python, JavaScript, Go, Rust)}
+class Java(Functions):
+    """One JUnit test an assertion, in a Maven project."""
+
+    data, source = "java", "src/main/java/Solution.java"
+    files: ClassVar = {"pom.xml": people_java.POM, ".gitignore": "target/\n"}
+    # Judged without Maven, which takes seconds to start.
+    command = (
+        "sh",
+        "-c",
+        "classes=$(ls ~/.m2/repository/junit/junit/4.13.2/*.jar ~/.m2/repository/org/hamcrest/hamcrest-core/1.3/*.jar"
+        " | tr '\\n' ':')built && mkdir -p built && javac -nowarn -cp $classes -d built $(find src -name '*.java')"
+        " && java -cp $classes org.junit.runner.JUnitCore Solution_TEST",
+    )
+
+    def can(self, record):
+        return "org.javatuples" not in record["declaration"] and "java.security" not in record["declaration"]
+
+    def program(self, record, body):
+        return f"{record['declaration'].strip()}\n{body.rstrip()}\n"
+
+    def assertions(self, record):
+        found = []
+        for text in (record["test"], record["example_test"]):
+            before, marked, after = text.partition("List<Boolean> correct = Arrays.asList(")
+            if not marked or not before.rstrip().endswith("{\n        Solution s = new Solution();"):
+                raise ValueError("there is more than assertions")
+            checks = inside(parts(f"({after}", ";")[0])
+            found += [java_asserted(each.strip()) for each in parts(checks, ",")]
+        return list(dict.fromkeys(found))
+
+    def tests(self, record, assertions):
+        tests = "".join(
+            f"\n    @Test\n    public void works{number}() {{\n        {each}\n    }}\n"
+            for number, each in enumerate(assertions)
+        )
+        imports = "import static org.junit.Assert.*;\n\nimport java.util.*;\nimport org.junit.Test;\n"
+        code = f"{imports}\npublic class Solution_TEST {{\n    Solution s = new Solution();\n{tests}}}\n"
+        return {"src/test/java/Solution_TEST.java": code}
+
+
+def java_asserted(condition):
+    """`x.equals(y)` and `x == y` as people write them in tests."""
+    if condition.startswith("Objects.equals("):
+        got, want = (each.strip() for each in parts(inside(condition), ","))
+        return f"assertEquals({want}, {got});"
+    if condition.endswith(")") and not condition.startswith("!"):
+        got, *rest = parts(condition, ".equals(")
+        if len(rest) == 1 and rest[0].endswith(")"):
+            return f"assertEquals({rest[0][:-1]}, {got});"
+    got, *rest = parts(condition, " == ")
+    if len(rest) == 1 and "&&" not in condition and "||" not in condition:
+        return f"assertEquals((Object) ({rest[0]}), (Object) ({got}));"
+    return f"assertTrue({condition});"
+
+
+LANGUAGES = {each.data: each for each in (Python, JavaScript, Go, Rust, Java)}
 
 if __name__ == "__main__":
     language, half = sys.argv[1:3]

@@ -70,6 +70,8 @@ def varied(chance, value):
     if isinstance(value, str) and value:
         at = chance.randrange(len(value))
         return value[:at] + chance.choice(["", value[at] * 2, chance.choice(value)]) + value[at + 1 :]
+    if isinstance(value, tuple):
+        return tuple(varied(chance, list(value)))
     if isinstance(value, list) and value:
         at = chance.randrange(len(value))
         kept, other = list(value), chance.choice(value)
