@@ -193,6 +193,44 @@ async fn two_edits_are_made_where_one_of_them_makes_a_test_pass() {
     assert_eq!(after.text(), Some(fixed.as_str()), "{}", found.explanation);
 }
 
+/// The first fault hides the second: with the first edit alone, the only test fails later than before.
+#[tokio::test]
+async fn two_edits_are_made_where_one_of_them_lets_a_test_fail_later() {
+    let python = "def words(text):\n    counts = {}\n    for word in text.splt():\n        \
+                  counts[word] = counts.get(word, 0) - 1\n    return counts\n";
+    let script = "function words(text) {\n  const counts = {};\n  for (const word of text.splt(' ')) {\n    \
+                  counts[word] = (counts[word] || 0) - 1;\n  }\n  return counts;\n}\n\nmodule.exports = { words };\n";
+    let unittest = "import unittest\nfrom words import words\n\n\nclass WordsTest(unittest.TestCase):\n    \
+                    def test_words(self):\n        self.assertEqual(words('a b a'), {'a': 2, 'b': 1})\n";
+    let node = "const { test } = require('node:test');\nconst assert = require('node:assert');\nconst { words } = require('./words');\n\n\
+                test('words', () => assert.deepStrictEqual(words('a b a'), { a: 2, b: 1 }));\n";
+    for (fault, files) in [
+        (python, vec![("words.py", python), ("test_words.py", unittest)]),
+        (
+            script,
+            vec![
+                (
+                    "package.json",
+                    "{\"name\":\"words\",\"scripts\":{\"test\":\"node --test\"}}\n",
+                ),
+                ("words.js", script),
+                ("words.test.js", node),
+            ],
+        ),
+    ] {
+        let patient = Patient::written(&files).await;
+        let budget = Budget {
+            candidates: 5_000,
+            ..BUDGET
+        };
+        let end = patient.search(budget).await;
+        let End::Found(found) = end else { panic!("{end:?}") };
+        let fixed = fault.replace("splt", "split").replace(" - 1", " + 1");
+        let after = found.patch.files().next().unwrap().1.after.as_ref().unwrap();
+        assert_eq!(after.text(), Some(fixed.as_str()), "{}", found.explanation);
+    }
+}
+
 #[tokio::test]
 async fn a_spent_budget_is_named() {
     let mut patient = Patient::written(TWO_WAYS).await;

@@ -12,12 +12,15 @@ const MAX_TEXTS: usize = 40;
 const MAX_TEXT: usize = 200;
 /// Maximum number of bytes of a failure's message that are searched.
 const MAX_MESSAGE: usize = 64 * 1024;
-/// A quoted text on one line, and one line of a diff as pytest and unittest print it.
+/// A quoted text on one line, one line of a diff as pytest and unittest print it, and what tests in Go say: `got a, want b`
+/// and `f() = a, want b`.
 const PRINTED: &[&str] = &[
     r#""((?:[^"\\\n]|\\.){1,200})""#,
     r"'((?:[^'\\\n]|\\.){1,200})'",
     r"`([^`\\\n]{1,200})`",
     r"(?m)^[ E]*[-+] (\S[^\n]{0,199})$",
+    r#"(?:\b[Gg]ot:?| =) ([^\s"',;][^\n"',;]{0,199})[,;] (?:want|expected)"#,
+    r#"(?m)\b(?:[Ww]ant|[Ee]xpected):? ([^\s"',;][^\n"',;]{0,199})(?:[,;] got|$)"#,
 ];
 
 /// Maximum number of replacements offered for one text, and of its occurrences that are considered.
@@ -95,6 +98,9 @@ mod tests {
             "  left: \"a cat\"\n right: \"a dog\"",
             "Expected: \"a dog\"\nReceived: \"a cat\"",
             "+   message: 'a cat',\n-   message: 'a dog',",
+            "cats_test.go:9: got a cat, want a dog",
+            "cats_test.go:9: Cat() = a cat, want a dog",
+            "cats_test.go:9: expected a dog, got a cat, want a cat",
         ] {
             let mut texts = printed(&[message]);
             texts.retain(|text| !text.contains("..."));

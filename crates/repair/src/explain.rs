@@ -11,6 +11,8 @@ use crate::template::EditKind;
 
 /// Maximum number of characters of code quoted on each side.
 const MAX_QUOTED: usize = 80;
+/// Maximum number of changed lines that are quoted one by one.
+const MAX_LINES: usize = 3;
 /// How long lines are compared. After that, those that are left count as changed.
 const MAX_COMPARING: Duration = Duration::from_millis(100);
 
@@ -26,6 +28,7 @@ pub(super) fn sentence(candidate: &Candidate) -> String {
     };
     let is_put_back = candidate.template.kind() == EditKind::Revert;
     let edit = match (lines(&changed.before), lines(&changed.after)) {
+        _ if let Some(pairs) = changed.line_by_line() => pairs,
         (Some(before), Some(after)) if before == after => format!("changed the white space around {after} in"),
         (Some(before), Some(after)) if is_put_back => format!("{after} restored in place of {before} in"),
         (Some(before), Some(after)) => format!("{before} became {after} in"),
@@ -54,6 +57,23 @@ struct ChangedLines {
 }
 
 impl ChangedLines {
+    /// What each line became, if there are a few and none is added or removed.
+    fn line_by_line(&self) -> Option<String> {
+        let filled = |text: &'_ str| text.lines().filter(|line| !line.trim().is_empty()).count();
+        let lines = filled(&self.before);
+        if !(2..=MAX_LINES).contains(&lines) || filled(&self.after) != lines {
+            return None;
+        }
+        let before = self.before.lines().filter(|line| !line.trim().is_empty());
+        let after = self.after.lines().filter(|line| !line.trim().is_empty());
+        let pairs: Vec<String> = before
+            .zip(after)
+            .map(|(before, after)| format!("{} became {}", code(before), code(after)))
+            .collect();
+        let (last, first) = pairs.split_last()?;
+        Some(format!("{} and {last} in", first.join(", ")))
+    }
+
     fn of(candidate: &Candidate) -> Self {
         let (before, after) = (&candidate.before, &candidate.after);
         let mut changed = Self {

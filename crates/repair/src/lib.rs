@@ -147,7 +147,7 @@ async fn one_edit(
         let mut quarry = CandidateSource {
             first: first.into_iter(),
             edits: is_searched.then_some(&mut candidates),
-            closer: Some(Vec::new()),
+            closer: Some(search_loop::Closer::default()),
         };
         let found = &mut tried;
         search_loop::search_candidates(&gate, budget.candidates, &mut quarry, (found, progress), &stop).await

@@ -9,7 +9,7 @@ use tree_sitter::Node;
 use super::candidates::Candidate;
 use super::syntax::{Below, Source};
 use super::template::{EditKind, Template};
-use super::templates::leaves_unread;
+use super::templates::{leaves_unread, takes_element_for_index};
 use super::unbound::is_of_name;
 
 /// How Python and JavaScript complain about a name: before it, and after it. `node --test` leaves out the kind of error.
@@ -39,6 +39,9 @@ pub(super) fn nonsense(candidate: &Candidate, original: &str, failures: &[Failur
     if count(&after, reads_itself) > count(&before, reads_itself) {
         return Some("with it, a value is its own index");
     }
+    if takes_element_for_index(&before, &after, &candidate.range, &candidate.replacement) {
+        return Some("with it, a value is taken for a position");
+    }
     leaves_unread(&before, &after, &candidate.range, &candidate.replacement)
         .then_some("with it, nothing reads a variable that was read before")
 }
@@ -46,7 +49,7 @@ pub(super) fn nonsense(candidate: &Candidate, original: &str, failures: &[Failur
 fn keeps_an_undefined_name(candidate: &Candidate, original: &str, failures: &[Failure]) -> bool {
     let name = undefined_name(original, failures);
     // A statement that is moved may define it earlier.
-    let is_moved = candidate.template == Template::Move;
+    let is_moved = matches!(candidate.template, Template::Move | Template::Leave);
     name.is_some_and(|name| !is_moved && occurrences(&candidate.text, name) == occurrences(original, name))
 }
 

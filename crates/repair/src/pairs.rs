@@ -8,8 +8,10 @@ use super::syntax::Source;
 use super::template::Template;
 use super::templates::{self, Edit, KnownNames, Stage};
 
-/// Maximum number of second edits for one first edit.
-const MAX_SECOND: usize = 150;
+/// Maximum number of second edits for one first edit, and of insertions and moves among them, which would seldom be
+/// among the likeliest.
+const MAX_SECOND: usize = 200;
+const MAX_INSERTIONS: usize = 50;
 /// The score of a pair, as a share of its edits' scores: people seldom make two mistakes at once.
 const BOTH: f32 = 0.6;
 /// Maximum number of bytes of a pair's replacement.
@@ -44,13 +46,22 @@ fn beginning_with(first: Candidate, original: &str) -> Vec<Pair> {
         return Vec::new();
     };
     let is_inside = |bytes: &Range<usize>| bytes.start >= function.start && bytes.end <= function.end;
-    let mut second: Vec<Edit> = [Stage::Strong, Stage::Wider, Stage::Composed]
-        .into_iter()
-        .flat_map(|stage| templates::edits((&source, &known), stage, &function, &is_inside))
-        .filter(|edit| edit.range.end <= edited.start || edited.end <= edit.range.start)
-        .collect();
-    second.sort_by(|a, b| b.weight().total_cmp(&a.weight()));
-    second.truncate(MAX_SECOND);
+    let likeliest = |stages: &[Stage], most: usize| {
+        let all = stages.iter();
+        let all = all.flat_map(|stage| templates::edits((&source, &known), *stage, &function, &is_inside));
+        let mut all: Vec<Edit> = all
+            .filter(|edit| edit.range.end <= edited.start || edited.end <= edit.range.start)
+            .filter(|edit| stages.len() > 1 || !matches!(edit.template, Template::Donor | Template::Surplus))
+            .collect();
+        all.sort_by(|a, b| b.weight().total_cmp(&a.weight()));
+        all.truncate(most);
+        all
+    };
+    let mut second = likeliest(
+        &[Stage::Strong, Stage::Wider, Stage::Composed],
+        MAX_SECOND - MAX_INSERTIONS,
+    );
+    second.extend(likeliest(&[Stage::Tail], MAX_INSERTIONS));
     let (first, original, source) = (Arc::new(first), Arc::from(original), Arc::new(source));
     let pair = |second: Edit| Pair {
         score: BOTH * first.score * second.weight(),

@@ -66,7 +66,7 @@ impl<'a> Runner<'a> {
     pub(super) fn batch(&self, judged: u32) -> usize {
         match self {
             Self::Warm(pool, _) => pool.batch(judged),
-            Self::Schemata(..) => schemata::Build::batch(judged),
+            Self::Schemata(build, _) => build.batch(judged),
             Self::Process(_) => 1,
         }
     }

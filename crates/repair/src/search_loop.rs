@@ -17,7 +17,7 @@ use super::runner::Runner;
 use super::verdict::CandidateVerdict;
 use super::{explain, pairs};
 use crate::found::{Origin, PassingPatch, Progress, Tried};
-use crate::template::Template;
+use crate::template::{EditKind, Template};
 
 /// Limits on the search for rivals of the first candidate that passes: how many more candidates are tried, and for
 /// how long.
@@ -25,8 +25,10 @@ const MAX_RIVALS_TRIED: u32 = 400;
 const RIVALS_WALL: Duration = Duration::from_secs(20);
 /// Maximum number of passing candidates that are kept.
 const MAX_PASSING: usize = 50;
-/// Maximum number of candidates with progress that are tried together with a second edit.
+/// Maximum number of candidates with which some failing tests pass, and of those with other progress, that are tried
+/// together with a second edit.
 const MAX_CLOSER: usize = 12;
+const MAX_LATER: usize = 8;
 
 /// How a search ended.
 pub(super) enum End {
@@ -42,8 +44,18 @@ pub(super) struct CandidateSource<'a> {
     /// Hints and hunks to revert, which come first.
     pub(super) first: std::vec::IntoIter<Candidate>,
     pub(super) edits: Option<&'a mut Candidates>,
-    /// Edits with which some failing tests pass; if no edit alone is enough, they are paired. `None` after that.
-    pub(super) closer: Option<Vec<Candidate>>,
+    /// Edits with which some failing tests pass, or fail later; if no edit alone is enough, they are paired. `None`
+    /// after that.
+    pub(super) closer: Option<Closer>,
+}
+
+/// Edits that make progress.
+#[derive(Default)]
+pub(super) struct Closer {
+    /// With these, some failing tests pass.
+    fewer_failing: Vec<Candidate>,
+    /// With these, a failing test fails later, or with a value that is closer.
+    later: Vec<Candidate>,
 }
 
 impl CandidateSource<'_> {
@@ -57,10 +69,21 @@ impl CandidateSource<'_> {
         self.edits.as_deref().map_or(0.0, Candidates::likeliest_excluded)
     }
 
-    /// Keeps an edit with which some failing tests pass.
-    fn keep(&mut self, candidate: &Candidate) {
-        if let Some(closer) = self.closer.as_mut().filter(|closer| closer.len() < MAX_CLOSER) {
-            closer.push(candidate.clone());
+    /// Keeps an edit that makes progress.
+    fn keep(&mut self, candidate: &Candidate, verdict: CandidateVerdict) {
+        let Some(closer) = self.closer.as_mut() else { return };
+        let (kept, most) = match verdict {
+            CandidateVerdict::Closer => (&mut closer.fewer_failing, MAX_CLOSER),
+            // What leaves out the code that fails, or does not reach it, always fails later.
+            CandidateVerdict::Later
+                if !matches!(candidate.template.kind(), EditKind::Removal | EditKind::Insertion) =>
+            {
+                (&mut closer.later, MAX_LATER)
+            }
+            _ => return,
+        };
+        if kept.len() < most {
+            kept.push(candidate.clone());
         }
     }
 
@@ -69,6 +92,7 @@ impl CandidateSource<'_> {
         let (Some(edits), Some(closer)) = (self.edits.as_deref_mut(), self.closer.take()) else {
             return false;
         };
+        let closer: Vec<Candidate> = closer.fewer_failing.into_iter().chain(closer.later).collect();
         let is_any = !closer.is_empty();
         let original = |first: Candidate| {
             let text = checkout.read_text(first.path.as_str())?;
@@ -150,9 +174,7 @@ pub(super) async fn search_candidates(
                 verdict,
                 (limit.min(started.saturating_add(source.estimate())), &mut *progress),
             );
-            if verdict == CandidateVerdict::Closer {
-                source.keep(&candidate);
-            }
+            source.keep(&candidate, verdict);
             if verdict != CandidateVerdict::Passes || passing.len() >= MAX_PASSING {
                 continue;
             }

@@ -70,6 +70,8 @@ pub(crate) enum Template {
     Wrap,
     /// Something else is returned.
     Return,
+    /// A result that got lost is kept or returned.
+    Result,
     /// Whether there is a value at all, instead of whether it counts as true.
     Presence,
     /// A condition in place of a constant one.
@@ -108,6 +110,8 @@ pub(crate) enum Template {
     Missing,
     /// Moves a statement before or after another, or in or out of a block.
     Move,
+    /// Moves the last statement of a block after it.
+    Leave,
     /// A statement from elsewhere in the file.
     Statement,
     /// An early return.
@@ -162,7 +166,13 @@ impl Template {
             | Self::Repeated
             | Self::Order
             | Self::Grouping => 0.45,
-            Self::Derived | Self::Combined | Self::TwoTokens | Self::Shape | Self::Missing => 0.4,
+            Self::Derived
+            | Self::Result
+            | Self::Leave
+            | Self::Combined
+            | Self::TwoTokens
+            | Self::Shape
+            | Self::Missing => 0.4,
             Self::Sliced
             | Self::Extreme
             | Self::Call
@@ -228,7 +238,9 @@ impl Template {
             | Self::Conjunct
             | Self::Missing
             | Self::Move
-            | Self::Return => EditKind::Replacement,
+            | Self::Leave
+            | Self::Return
+            | Self::Result => EditKind::Replacement,
             Self::Unwrap | Self::Removal | Self::Surplus => EditKind::Removal,
             Self::Condition | Self::Body | Self::Donor | Self::Derived => EditKind::Donor,
             Self::Statement | Self::Guard | Self::Fallback => EditKind::Insertion,

@@ -13,6 +13,8 @@ pub(super) enum CandidateVerdict {
     Fails,
     /// The first of several failing tests passes.
     Closer,
+    /// The failing tests fail, but later than before, or with a value that is closer to the expected one.
+    Later,
     /// It does not compile or cannot be loaded.
     Invalid,
     TimedOut,

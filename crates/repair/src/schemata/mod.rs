@@ -46,6 +46,8 @@ use crate::task::Task;
 /// candidates.
 const FIRST: usize = 20;
 const LATER: usize = 60;
+/// The same in Go, once this many were tried: linking takes most of the time there, no matter how many there are.
+const LATER_IN_GO: (u32, usize) = (80, 180);
 /// Maximum size of the candidates in one program, in bytes.
 const MAX_BYTES: usize = 300 * 1024;
 /// Maximum number of builds of one program. Each leaves out what the compiler rejected; later phases find new errors.
@@ -118,8 +120,12 @@ impl<'a> Build<'a> {
         }))
     }
 
-    pub(super) fn batch(judged: u32) -> usize {
-        if judged == 0 { FIRST } else { LATER }
+    pub(super) fn batch(&self, judged: u32) -> usize {
+        match self.compiler {
+            _ if judged == 0 => FIRST,
+            Compiler::Go(_) if judged >= LATER_IN_GO.0 => LATER_IN_GO.1,
+            _ => LATER,
+        }
     }
 
     /// Measures what the tests execute with an extra build. `None` if it takes too long.

@@ -291,11 +291,16 @@ fn choice(source: &Source, group: &[&Member<'_>], number: &str) -> (String, Vec<
     (text, arms)
 }
 
+/// Maximum size of a goroutine's stack in bytes. A recursion without end takes most of a second to fill the usual
+/// gigabyte, for each candidate.
+const MAX_GO_STACK: usize = 64 << 20;
+
 /// The file beside a Go file that defines the switch variable.
 pub(super) fn go_switch(path: &RepoPath, text: &str) -> Option<(RepoPath, String)> {
     let definition = format!(
-        "import (\n\tgreenlightOs \"os\"\n\tgreenlightNumber \"strconv\"\n)\n\n\
-         var {GO_NUMBER}, _ = greenlightNumber.Atoi(greenlightOs.Getenv(\"{SWITCH}\"))\n"
+        "import (\n\tgreenlightOs \"os\"\n\tgreenlightStack \"runtime/debug\"\n\tgreenlightNumber \"strconv\"\n)\n\n\
+         var {GO_NUMBER} = func() int {{\n\tgreenlightStack.SetMaxStack({MAX_GO_STACK})\n\t\
+         number, _ := greenlightNumber.Atoi(greenlightOs.Getenv(\"{SWITCH}\"))\n\treturn number\n}}()\n"
     );
     beside(path, text, GO_FILE, &definition)
 }

@@ -153,7 +153,9 @@ fn wrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     }
     if place.field() != "object" {
         found.push(place.edit(format!("-{text}"), Template::Wrap).similar(0.7));
-        for (rank, function) in languages.style.wrappers.iter().enumerate() {
+        let wrappers = languages.style.wrappers.iter();
+        let wrappers = wrappers.filter(|function| is_at_hand(place, function));
+        for (rank, function) in wrappers.enumerate() {
             found.push(
                 place
                     .edit(format!("{function}({text})"), Template::Wrap)
@@ -161,6 +163,13 @@ fn wrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
             );
         }
     }
+}
+
+/// Whether a function can be called: one of a package of Go only where the file imports it.
+fn is_at_hand(place: &Site<'_, '_>, function: &str) -> bool {
+    let package = function.split_once('.').map(|(package, _)| package);
+    let package = package.filter(|_| place.source.language.syntax == greenlight_syntax::Language::Go);
+    package.is_none_or(|package| place.source.text.contains(&format!("\"{package}\"")))
 }
 
 /// Returns another value, or the value of a statement.

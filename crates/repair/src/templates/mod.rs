@@ -7,6 +7,7 @@ mod calls;
 mod collections;
 mod composed;
 mod donors;
+mod elements;
 mod empties;
 mod error_names;
 mod errors;
@@ -26,6 +27,7 @@ mod values;
 
 use std::ops::Range;
 
+pub(super) use elements::takes_element_for_index;
 pub(super) use known_names::KnownNames;
 pub(super) use site::Edit;
 use site::{Site, is_untouched};
@@ -121,9 +123,20 @@ pub(super) fn edits(
         let original = source.text.get(edit.range.clone()).unwrap_or_default();
         let has_same = original.split_whitespace().eq(edit.replacement.split_whitespace());
         // In Python, whitespace decides which block a statement belongs to.
-        !has_same || edit.template == Template::Move
+        (!has_same || matches!(edit.template, Template::Move | Template::Leave)) && !adds_zero(source, edit)
     });
     found
+}
+
+/// Whether the edit would leave `+ 0` or `- 0`: without that, it is an edit, too.
+fn adds_zero(source: &Source, edit: &Edit) -> bool {
+    let before = source.text.get(..edit.range.start).unwrap_or_default();
+    let operator = before.trim_end_matches(' ').strip_suffix(['+', '-']);
+    operator.filter(|_| edit.replacement == "0").is_some_and(|left| {
+        let is_spaced = before.ends_with(' ');
+        let operand = if is_spaced { left.trim_end_matches(' ') } else { left };
+        operand.ends_with(|c: char| c.is_alphanumeric() || matches!(c, ')' | ']' | '_'))
+    })
 }
 
 #[cfg(test)]

@@ -26,7 +26,6 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
     }
     guard(place, known, found);
     swap(place, found);
-    leave_block(place, found);
     enter_block(place, found);
     donors(place, known, found);
     surplus(place, found);
@@ -98,7 +97,10 @@ fn swap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// Moves the last statement of a block after the block.
-fn leave_block(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+pub(super) fn leave_block(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    if !place.source.language.blocks.contains(&place.parent_kind()) || place.text().len() > MAX_STATEMENT {
+        return;
+    }
     if place.node().next_named_sibling().is_some() || place.node().prev_named_sibling().is_none() {
         return;
     }
@@ -121,7 +123,7 @@ fn leave_block(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         found.push(Edit {
             range,
             replacement,
-            template: Template::Move,
+            template: Template::Leave,
             similarity: 1.0,
         });
     } else if outer.node.end_byte() == block.end_byte() {
@@ -130,7 +132,7 @@ fn leave_block(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         found.push(Edit {
             range,
             replacement,
-            template: Template::Move,
+            template: Template::Leave,
             similarity: 0.8,
         });
     }

@@ -40,7 +40,8 @@ pub(crate) fn leaves_unread(before: &Source, after: &Source, range: &Range<usize
     })
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
+/// The names in a text.
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
     text.split(move |c| !is_of_word(c))
         .filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'))

@@ -273,6 +273,7 @@ impl From<TrialResult> for CandidateVerdict {
             TrialResult::Passes => Self::Passes,
             TrialResult::Fails => Self::Fails,
             TrialResult::Closer => Self::Closer,
+            TrialResult::Later => Self::Later,
             TrialResult::Invalid => Self::Invalid,
             TrialResult::Timeout => Self::TimedOut,
         }

@@ -13,9 +13,9 @@ macro_rules! modules {
         [$(($name, include_str!(concat!("node/", $name)))),*]
     };
 }
-const MODULES: [(&str, &str); 13] = modules! {
+const MODULES: [(&str, &str); 14] = modules! {
     "affected.js" "behaviour.js" "command.js" "coverage.js" "jest.js" "loader.js" "main.js" "mocha.js"
-    "node_test.js" "results.js" "survey.js" "time_limit.js" "worker.js"
+    "node_test.js" "progress.js" "results.js" "survey.js" "time_limit.js" "worker.js"
 };
 
 pub(super) fn harness() -> Harness {

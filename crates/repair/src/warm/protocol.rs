@@ -78,6 +78,8 @@ pub(super) enum TrialResult {
     Fails,
     /// Some failing tests pass, and then one fails.
     Closer,
+    /// All failing tests fail, but one of them later than before, or with a value that is closer to the expected one.
+    Later,
     Invalid,
     Timeout,
 }
@@ -157,13 +159,14 @@ mod tests {
     #[test]
     fn answers_are_read_strictly() {
         let judged: Judged =
-            serde_json::from_str(r#"{"verdicts":["passes","fails","closer","invalid","timeout"]}"#).unwrap();
+            serde_json::from_str(r#"{"verdicts":["passes","fails","closer","later","invalid","timeout"]}"#).unwrap();
         assert_eq!(
             judged.verdicts,
             [
                 TrialResult::Passes,
                 TrialResult::Fails,
                 TrialResult::Closer,
+                TrialResult::Later,
                 TrialResult::Invalid,
                 TrialResult::Timeout
             ]

@@ -17,9 +17,9 @@ macro_rules! modules {
         [$(($name, include_str!(concat!("python/_greenlight_warm/", $name, ".py")))),*]
     };
 }
-const MODULES: [(&str, &str); 18] = modules! {
+const MODULES: [(&str, &str); 19] = modules! {
     "__init__" "behaviour" "code_cache" "code_objects" "edits" "entry" "forks" "frameworks" "groups" "hot_swap"
-    "imports" "judge" "line_coverage" "module_state" "reloading" "survey" "tree" "verdicts"
+    "imports" "judge" "line_coverage" "module_state" "progress" "reloading" "survey" "tree" "verdicts"
 };
 
 pub(super) fn harness() -> Harness {

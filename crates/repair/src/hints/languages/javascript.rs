@@ -2,7 +2,7 @@
 
 use super::super::Hint;
 use super::super::place::{groups, occurrences};
-use super::{HintPlace, Said, inserted, line_above, misspelled, unknown};
+use super::{HintPlace, Said, declared, inserted, line_above, misspelled, unknown};
 
 pub(super) fn hints(place: &HintPlace<'_>) -> Option<Said> {
     name(place)
@@ -38,6 +38,8 @@ fn name(place: &HintPlace<'_>) -> Option<Said> {
             said.1.extend(place.rename(name, own, 1.0));
         }
     }
+    said.1
+        .extend(declared::before_loop(place, name, declared::Way::JavaScript));
     // A method or field of the same object.
     let own = [
         format!(r"(?m)^\s+(?:async |get |static |private |readonly )*{name}\s*(?:\(|=|:)"),

@@ -2,10 +2,12 @@
 //! has what they share.
 
 mod c;
+mod declared;
 mod go;
 mod java;
 mod javascript;
 mod python;
+mod python_types;
 
 use super::place::HintPlace;
 use super::{Hint, imports, names};

@@ -2,7 +2,7 @@
 
 use super::super::place::{groups, occurrences};
 use super::super::{Hint, names};
-use super::{HintPlace, Said, line_above, misspelled, unknown};
+use super::{HintPlace, Said, declared, line_above, misspelled, python_types, unknown};
 
 /// Names of other languages.
 const FOREIGN: [(&str, &str); 7] = [
@@ -48,6 +48,7 @@ pub(super) fn hints(place: &HintPlace<'_>) -> Option<Said> {
         .or_else(|| name(place))
         .or_else(|| member(place))
         .or_else(|| call(place))
+        .or_else(|| python_types::hints(place))
         .or_else(|| unused(place))
 }
 
@@ -62,7 +63,7 @@ fn name(place: &HintPlace<'_>) -> Option<Said> {
         .says(r"name '(\w+)' is not defined")
         .or_else(|| place.says(r"F821 Undefined name `(\w+)`"))
         .or_else(|| place.says(r#"Name "(\w+)" is not defined"#))
-        .or_else(|| place.says(r"cannot access (?:local|free) variable '(\w+)'"))?;
+        .or_else(|| place.says(r"(?:cannot access (?:local|free)|local) variable '(\w+)'"))?;
     let name = found.first()?;
     if place.words(name).is_empty() {
         return None;
@@ -80,6 +81,16 @@ fn name(place: &HintPlace<'_>) -> Option<Said> {
         return Some((format!("unknown {name}"), vec![Hint::new(changes, 1.0)]));
     }
     let mut said = unknown(place, name, &suggested(place))?;
+    let declarations = outer(place, name)
+        .into_iter()
+        .chain(declared::before_loop(place, name, declared::Way::Python));
+    // A local variable is assigned in the function, so nothing has to be imported.
+    let at = if place.says("local variable").is_some() {
+        0
+    } else {
+        said.1.len()
+    };
+    said.1.splice(at..at, declarations);
     // A method or attribute of the same object.
     let is_own = [
         format!("def {name}(self"),
@@ -90,6 +101,16 @@ fn name(place: &HintPlace<'_>) -> Option<Said> {
         said.1.extend(place.rename(name, &format!("self.{name}"), 1.0));
     }
     Some(said)
+}
+
+/// `global name` for a function that assigns a variable of the module.
+fn outer(place: &HintPlace<'_>, name: &str) -> Option<Hint> {
+    let assigned = format!("{name} =");
+    let is_outer = place.text.lines().any(|line| line.starts_with(&assigned));
+    let (line, start) = line_above(place, |line| line.trim_start().starts_with("def ")).filter(|_| is_outer)?;
+    let inside = place.indentation(line + 1);
+    let is_deeper = inside.len() > start.len() - start.trim_start().len();
+    is_deeper.then(|| place.insert_before(line + 1, &format!("{inside}global {name}\n"), 1.0))?
 }
 
 fn member(place: &HintPlace<'_>) -> Option<Said> {

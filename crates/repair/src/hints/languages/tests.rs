@@ -160,3 +160,91 @@ fn hostile_messages_lead_nowhere() {
         }
     }
 }
+
+#[test]
+fn a_value_of_the_wrong_type_is_understood_in_python() {
+    for (code, line, message, expected) in [
+        (
+            "def f(a, b):\n    a.append[b]\n    return a\n",
+            2,
+            "TypeError: 'builtin_function_or_method' object is not subscriptable",
+            &["    a.append(b)"][..],
+        ),
+        (
+            "def f(a, b):\n    a.append[b[0]]\n    a.append[b['[']]\n",
+            2,
+            "TypeError: 'builtin_function_or_method' object is not subscriptable",
+            &["    a.append(b[0])", "    a.append(b['['])"],
+        ),
+        (
+            "def f(a):\n    return a(0)\n",
+            2,
+            "TypeError: 'list' object is not callable",
+            &["    return a[0]"],
+        ),
+        (
+            "def f(a):\n    for i in len(a):\n        pass\n",
+            2,
+            "TypeError: 'int' object is not iterable",
+            &["    for i in range(len(a)):"],
+        ),
+        (
+            "def f(a, b):\n    a += max(b)\n",
+            2,
+            "TypeError: 'int' object is not iterable",
+            &["    a.append(max(b))"],
+        ),
+        (
+            "def days(month, all):\n    return []\n\n\ndef f(month, all):\n    for day in days:\n        pass\n",
+            6,
+            "TypeError: 'function' object is not iterable",
+            &["    for day in days(month, all):"],
+        ),
+        (
+            "def f(a):\n    for key, value in a.items:\n        pass\n",
+            2,
+            "TypeError: 'builtin_function_or_method' object is not iterable",
+            &["    for key, value in a.items():"],
+        ),
+    ] {
+        check("a.py", code, (line, message), expected);
+    }
+}
+
+#[test]
+fn a_variable_without_a_value_is_declared_before_the_loop() {
+    for (code, line, expected) in [
+        ("def f(a):\n    for b in a:\n        out.append(b)\n", 3, "    out = []"),
+        ("def f(a):\n    for b in a:\n        out[b] = 1\n", 3, "    out = {}"),
+        ("for b in a:\n    out += 1\n", 2, "out = 0"),
+        (
+            "def f(a):\n    if not a:\n        return 0\n    else:\n        for b in a:\n            out *= b\n",
+            6,
+            "    out = 1",
+        ),
+    ] {
+        check(
+            "a.py",
+            code,
+            (line, "NameError: name 'out' is not defined"),
+            &[expected],
+        );
+        let local = "UnboundLocalError: local variable 'out' referenced before assignment";
+        check("a.py", code, (line, local), &[expected]);
+    }
+    check(
+        "a.py",
+        "count = 0\n\n\ndef f():\n    count += 1\n",
+        (
+            5,
+            "UnboundLocalError: cannot access local variable 'count' where it is not associated with a value",
+        ),
+        &["    global count"],
+    );
+    check(
+        "a.js",
+        "function f(a) {\n  for (const b of a) {\n    out.push(b);\n  }\n}\n",
+        (3, "ReferenceError: out is not defined"),
+        &["  let out = [];"],
+    );
+}

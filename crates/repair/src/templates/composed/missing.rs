@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use tree_sitter::Node;
+
 use super::super::known_names::{KnownNames, around};
 use super::super::rank::nearness;
 use super::super::scope::functions;
@@ -15,6 +17,8 @@ const MAX_MADE: usize = 36;
 /// Maximum number of values and targets that a statement is given.
 const MAX_VALUES: usize = 6;
 const MAX_STATEMENT: usize = 80;
+/// How the number of elements is asked for.
+const SIZES: [&str; 5] = ["len(", ".len()", ".length", ".size()", ".length()"];
 /// Maximum number of variables that are assigned to each other.
 const MAX_COPIED: usize = 4;
 
@@ -77,6 +81,11 @@ fn for_last_element(place: &Site<'_, '_>) -> Vec<String> {
     let Some(each) = place.node().prev_named_sibling() else {
         return Vec::new();
     };
+    // In Rust, a loop is an expression.
+    let each = match each.kind() {
+        "expression_statement" => each.named_child(0).unwrap_or(each),
+        _ => each,
+    };
     let text = |names: &[&str]| {
         let part = names.iter().find_map(|name| each.child_by_field_name(name));
         part.map(|part| place.source.text_of(part))
@@ -87,17 +96,17 @@ fn for_last_element(place: &Site<'_, '_>) -> Vec<String> {
     ) else {
         return Vec::new();
     };
+    let counted = counted_to(place, each, body);
+    if !counted.is_empty() {
+        return counted;
+    }
     let element = text(&["left", "pattern", "name"]).filter(|name| is_name(name));
     let collection = text(&["right", "value"]).map(|text| {
         let end = text.find(['[', '(']).unwrap_or(text.len());
         let base = text[..end].trim_start_matches('&');
         base.strip_suffix(".slice").unwrap_or(base)
     });
-    let statements = body
-        .named_children(&mut body.walk())
-        .take(MAX_COPIED)
-        .collect::<Vec<_>>();
-    let texts = statements
+    let texts = statements(body)
         .into_iter()
         .map(|statement| place.source.text_of(statement))
         .filter(|text| text.len() <= MAX_STATEMENT && !text.contains('\n'));
@@ -109,6 +118,63 @@ fn for_last_element(place: &Site<'_, '_>) -> Vec<String> {
             .collect(),
         _ => Vec::new(),
     }
+}
+
+/// The first statements of a block.
+fn statements(block: Node<'_>) -> Vec<Node<'_>> {
+    // Go has a list in its blocks.
+    let list = block.named_child(0).filter(|first| first.kind() == "statement_list");
+    let block = list.unwrap_or(block);
+    block.named_children(&mut block.walk()).take(MAX_COPIED).collect()
+}
+
+/// The same for a loop that counts: `out.append(items[len(items) - 1])` after `for i in range(len(items) - 1)`.
+fn counted_to(place: &Site<'_, '_>, each: Node<'_>, body: Node<'_>) -> Vec<String> {
+    let source = place.source;
+    let head = source
+        .text
+        .get(each.start_byte()..body.start_byte())
+        .unwrap_or_default();
+    let less = head.rsplit_once(" - 1").or_else(|| head.rsplit_once("-1"));
+    let Some((before, _)) = less.filter(|_| head.len() <= 2 * MAX_STATEMENT) else {
+        return Vec::new();
+    };
+    // The bound without what it is compared with: `i < len(items)`, `range(len(items)`, `0..items.len()`.
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '(' | ')');
+    let bound = before.rsplit(|c| !is_part(c)).next().unwrap_or_default();
+    let bound = bound.rsplit("..").next().unwrap_or_default();
+    let bound = bound.strip_prefix("range(").unwrap_or(bound);
+    let words = head.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let mut names = words.filter(|word| !["for", "let", "int", "var", "const", "range", ""].contains(word));
+    let Some(name) = names.next().filter(|name| is_name(name)) else {
+        return Vec::new();
+    };
+    if bound.is_empty() || !SIZES.iter().any(|size| bound.contains(size)) {
+        return Vec::new();
+    }
+    let texts = statements(body).into_iter().map(|statement| source.text_of(statement));
+    let texts = texts.filter(|text| text.len() <= MAX_STATEMENT && !text.contains('\n'));
+    let last = format!("{bound} - 1");
+    let (mut element, mut made) = (None, Vec::new());
+    for text in texts {
+        let declared = text
+            .trim_end_matches(';')
+            .split_once(" = ")
+            .or_else(|| text.split_once(" := "));
+        // The loop's element has a name.
+        if let Some((names, value)) = declared
+            && let Some(value) = with_word(value, name, &last).filter(|_| element.is_none())
+        {
+            element = names.rsplit(' ').next().map(|name| (name, value));
+        } else if let Some((own, value)) = &element
+            && let Some(statement) = with_word(text, own, value)
+        {
+            made.push(statement);
+        } else {
+            made.extend(with_word(text, name, &last));
+        }
+    }
+    made
 }
 
 fn is_loop(kind: &str) -> bool {
@@ -250,6 +316,41 @@ fn versions(statement: &str, variables: &[&String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::templates::tests::{offers, offers_not};
+
+    #[test]
+    fn what_a_counting_loop_leaves_is_done_for_the_last_element() {
+        for (path, text, loop_, statement) in [
+            (
+                "A.java",
+                "class A {\n    List<B> f(List<B> a, List<B> b) {\n        for (int i = 0; i < a.size() - 1; i++) {\n            b.add(a.get(i));\n        }\n        return b;\n    }\n}\n",
+                "        return b;",
+                "        b.add(a.get(a.size() - 1));\n",
+            ),
+            (
+                "a.py",
+                "def f(a, b):\n    for i in range(len(a) - 1):\n        b.append(a[i])\n    return b\n",
+                "    return b",
+                "    b.append(a[len(a) - 1])\n",
+            ),
+            (
+                "a.go",
+                "package a\n\nfunc f(a []int, b []int) []int {\n\tfor i := 0; i < len(a)-1; i++ {\n\t\tn := a[i]\n\t\tb = append(b, n)\n\t}\n\treturn b\n}\n",
+                "\treturn b",
+                "\tb = append(b, a[len(a) - 1])\n",
+            ),
+            (
+                "a.rs",
+                "fn f(a: &[u8], b: &mut Vec<u8>) {\n    for i in 0..a.len() - 1 {\n        b.push(a[i]);\n    }\n    g(b);\n}\n",
+                "    g(b);",
+                "    b.push(a[a.len() - 1]);\n",
+            ),
+        ] {
+            offers(path, text, &[&text.replacen(loop_, &format!("{statement}{loop_}"), 1)]);
+        }
+        let whole = "def f(a, b):\n    for i in range(len(a)):\n        b.append(a[i])\n    return b\n";
+        offers_not("a.py", whole, "a[len(a) - 1]");
+    }
 
     #[test]
     fn a_word_is_replaced_as_a_whole() {

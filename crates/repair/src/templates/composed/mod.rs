@@ -3,11 +3,14 @@
 
 mod chains;
 mod conditions;
+mod early;
 mod groups;
 mod missing;
 mod opposites;
 mod orders;
+mod recursion;
 mod repeated;
+mod results;
 mod shapes;
 mod slices;
 mod sums;
@@ -18,6 +21,7 @@ pub(super) use repeated::repeated;
 
 use super::known_names::KnownNames;
 use super::site::{Edit, Site};
+use super::statements::leave_block;
 
 /// Maximum number of variables that an expression is combined with.
 const MAX_VARIABLES: usize = 8;
@@ -31,10 +35,14 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
         wraps::edits(place, known, found);
         conditions::edits(place, known, found);
         missing::edits(place, known, found);
+        results::edits(place, known, found);
         sums::edits(place, known, found);
         chains::edits(place, found);
+        early::edits(place, found);
+        leave_block(place, found);
         groups::edits(place, found);
         texts::edits(place, known, found);
+        recursion::edits(place, found);
     } else {
         conditions::two_tokens(place, found);
     }

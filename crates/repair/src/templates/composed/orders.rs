@@ -7,7 +7,9 @@ use crate::template::Template;
 /// Nodes whose elements have an order that is easily mistaken.
 const ORDERED: &[&str] = &[
     "list",
+    "literal_value",
     "array",
+    "array_initializer",
     "tuple",
     "expression_list",
     "pattern_list",

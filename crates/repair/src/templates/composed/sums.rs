@@ -77,7 +77,26 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
             raised(place, known, found);
         }
         if place.kind() == "identifier" {
+            divisor(place, known, found);
             element(place, known, found);
+        }
+    }
+}
+
+/// `a / b` becomes `a / len(c)`.
+fn divisor(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
+    let (Some(around), language) = (place.above(1), place.source.language) else {
+        return;
+    };
+    let operator = around.node.child_by_field_name("operator");
+    let operator = operator.map_or("", |operator| place.source.text_of(operator));
+    if place.field() != "right" || !(operator == "/" || operator == language.style.division) {
+        return;
+    }
+    for (rank, other) in others(place, known).enumerate() {
+        for size in language.style.sizes {
+            let edit = place.edit(size.replace("{}", other), Template::Computed);
+            found.push(edit.similar(0.8 * nearness(rank)));
         }
     }
 }
@@ -198,5 +217,19 @@ fn element(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     for sequence in sequences.into_iter().take(MAX_SEQUENCES) {
         let made = format!("{sequence}[{}]", place.text());
         found.push(place.edit(made, Template::Combined).similar(0.8));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::templates::tests::{offers, offers_not};
+
+    #[test]
+    fn a_divisor_becomes_a_size() {
+        let go = "package a\n\nfunc f(a []float64, b float64) float64 {\n\treturn g(a) / b\n}\n";
+        offers("a.go", go, &[&go.replace("/ b", "/ float64(len(a))")]);
+        let python = "def f(a, b):\n    return sum(a) / b\n";
+        offers("a.py", python, &[&python.replace("/ b", "/ len(a)")]);
+        offers_not("a.py", "def f(a, b):\n    return b * g(a)\n", "len(a) *");
     }
 }

@@ -1,4 +1,4 @@
-//! Text that is missing between two concatenated values.
+//! Text that is missing between two concatenated values, and characters that are missing in a set or too many.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,74 @@ const SEPARATORS: &[&str] = &[" ", ".", ",", "-", ", ", "_", "/", ":", ": ", "\\
 /// Maximum length of a literal of the file that is offered as a separator, with its quotes.
 const MAX_LITERAL: usize = 5;
 
-/// `a + b` becomes `a + " " + b`.
+/// Maximum number of characters of a text that is a set of them.
+const MAX_SET: usize = 40;
+/// What follows a text that is searched for a character.
+const SEARCHES: [&str; 4] = [".indexOf(", ".includes(", ".contains(", ".find("];
+
 pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
+    set(place, found);
+    separated(place, known, found);
+}
+
+/// `"aeiouy".includes(c)` becomes `"aeiou".includes(c)`, and `"aeiou"` becomes `"aeiouAEIOU"`.
+fn set(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    let (whole, language) = (place.text(), place.source.language);
+    if !language.strings.contains(&place.kind()) || whole.len() > 2 * MAX_SET {
+        return;
+    }
+    let Some(quote) = whole.chars().next().filter(|quote| matches!(quote, '"' | '\'' | '`')) else {
+        return;
+    };
+    let Some(inside) = whole.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) else {
+        return;
+    };
+    // In a regular expression, brackets are around it.
+    let class = inside.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let (inside, brackets) = class.map_or((inside, ["", ""]), |class| (class, ["[", "]"]));
+    let letters: Vec<char> = inside.chars().collect();
+    let is_set = (3..=MAX_SET).contains(&letters.len())
+        && letters.iter().collect::<BTreeSet<_>>().len() == letters.len()
+        && !letters
+            .iter()
+            .any(|c| c.is_whitespace() || matches!(c, '\\' | '{' | '$' | '%' | '^' | '[' | ']'));
+    let behind = place.source.text.get(place.node().end_byte()..).unwrap_or_default();
+    let before = place.source.text.get(..place.node().start_byte()).unwrap_or_default();
+    let is_searched = SEARCHES.iter().any(|search| behind.starts_with(search)) || before.ends_with(" in ");
+    let is_named = place.field() == "value" || place.field() == "right" || class.is_some();
+    if !is_set || !(is_searched || is_named) {
+        return;
+    }
+    let mut push = |text: String, share: f32| {
+        let share = if is_searched { share } else { 0.8 * share };
+        let edit = place.edit(
+            format!("{quote}{}{text}{}{quote}", brackets[0], brackets[1]),
+            Template::OtherText,
+        );
+        found.push(edit.similar(share));
+    };
+    let same = |one: &char, other: &char| one.to_lowercase().eq(other.to_lowercase());
+    // The last are the likeliest to be too many.
+    for (rank, letter) in letters.iter().rev().enumerate() {
+        let without = |is_gone: &dyn Fn(&char) -> bool| letters.iter().filter(|c| !is_gone(c)).collect::<String>();
+        push(without(&|c| c == letter), falling(rank));
+        push(without(&|c| same(c, letter)), 0.95 * falling(rank));
+    }
+    for count in 2..=letters.len() / 2 {
+        push(letters[..letters.len() - count].iter().collect(), falling(count));
+    }
+    let other = inside.chars().map(|c| match c.is_lowercase() {
+        true => c.to_uppercase().next().unwrap_or(c),
+        false => c.to_lowercase().next().unwrap_or(c),
+    });
+    let other: String = other.filter(|c| !letters.contains(c)).collect();
+    if !other.is_empty() {
+        push(format!("{inside}{other}"), 0.9);
+    }
+}
+
+/// `a + b` becomes `a + " " + b`.
+fn separated(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let (language, node) = (place.source.language, place.node());
     let sides = ["left", "operator", "right"].map(|field| node.child_by_field_name(field));
     let [Some(left), Some(operator), Some(right)] = sides else {
@@ -67,7 +133,30 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
 #[cfg(test)]
 mod tests {
     use crate::syntax::Source;
+    use crate::templates::tests::{offers, offers_not};
     use crate::templates::{KnownNames, Stage, edits};
+
+    #[test]
+    fn characters_are_taken_from_a_set_or_added() {
+        offers(
+            "a.js",
+            "const f = (c) => 'aeiouwy'.includes(c);\n",
+            &[
+                "const f = (c) => 'aeiou'.includes(c);\n",
+                "const f = (c) => 'aeiouy'.includes(c);\n",
+                "const f = (c) => 'aeiouwyAEIOUWY'.includes(c);\n",
+            ],
+        );
+        let python = "VOWELS = 'aeiouyAEIOUY'\n\n\ndef f(c):\n    return c in VOWELS\n";
+        offers(
+            "a.py",
+            python,
+            &[&python.replace(['y', 'Y'], "").replace("pthon", "python")],
+        );
+        let go = "package a\n\nvar re = regexp.MustCompile(\"[aeiouwyAEIOUWY]\")\n";
+        offers("a.go", go, &[&go.replace(['y', 'Y'], "")]);
+        offers_not("a.js", "const f = (c) => c + 'hello';\n", "'helo'");
+    }
 
     #[test]
     fn a_separator_is_offered_where_failures_print_texts() {

@@ -181,7 +181,9 @@ function edited({ path: name, start, end, text }) {
     if (!(start >= 0 && start <= end && end <= bytes.length)) return null;
     const whole = Buffer.concat([bytes.subarray(0, start), Buffer.from(text), bytes.subarray(end)]).toString();
     const range = [start, end].map((at) => bytes.subarray(0, at).toString().length);
-    return { file, text: whole, range, put: text };
+    const lines = (part) => part.split('\n').length;
+    const added = lines(text) - lines(bytes.subarray(start, end).toString());
+    return { file, text: whole, range, put: text, added };
   } catch {
     return null;
   }

@@ -95,8 +95,9 @@ async function run(wanted, run, load) {
     runner.on('test', (test) => run.begin(test.fullTitle()));
     runner.on('pending', (test) => run.leave(test.fullTitle()));
     runner.on('pass', (test) => run.end(test.fullTitle(), true));
-    runner.on('fail', (test) => {
-      run.end(test.fullTitle(), false);
+    runner.on('fail', (test, error) => {
+      run.file = test.file ?? run.file;
+      run.end(test.fullTitle(), false, error);
       if (run.stopped) runner.abort();
     });
   });

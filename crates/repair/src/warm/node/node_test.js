@@ -160,7 +160,7 @@ async function single(item, run) {
   }
   context.mock.restoreAll();
   if (own.skipped || (failure && (own.expected || item.options.todo))) return run.leave(name);
-  run.end(name, failure === null);
+  run.end(name, failure === null, failure?.error);
 }
 
 async function many(owner, run) {

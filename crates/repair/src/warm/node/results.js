@@ -3,6 +3,7 @@
 
 const path = require('node:path');
 const loader = require('./loader.js');
+const { point } = require('./progress.js');
 
 /// A name as in a report: on one line, and of limited length.
 function plain(name) {
@@ -14,6 +15,8 @@ function begin({ names = null, skips = null, stops = false, tolerated = new Set(
   const wanted = names === null || [...names].some((name) => / hook(?: |$)/.test(name)) ? null : [...names];
   return {
     results: new Map(),
+    /// Where each failing test failed, as far as that is known.
+    points: new Map(),
     where: new Map(),
     file: null,
     stopped: false,
@@ -44,10 +47,12 @@ function begin({ names = null, skips = null, stops = false, tolerated = new Set(
     exit() {
       watch?.exit?.();
     },
-    end(name, ok) {
+    /// The test passed, or failed with an error.
+    end(name, ok, error = null) {
       const short = plain(name.startsWith('/') ? path.relative(loader.state.root, name) : name);
       watch?.end(short, ok);
       this.results.set(short, ok && this.results.get(short) !== false);
+      if (!ok && error !== null) this.points.set(short, point(error, this.file));
       if (this.isStarting) this.starting.add(short);
       this.isStarting = false;
       if (!ok && stops && !tolerated.has(short)) this.stopped = true;

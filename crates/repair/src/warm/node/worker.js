@@ -11,6 +11,7 @@ const loader = require('./loader.js');
 const nodeTest = require('./node_test.js');
 const { begin, plain } = require('./results.js');
 const affected = require('./affected.js');
+const { isFurther } = require('./progress.js');
 
 const { performance } = require('node:perf_hooks');
 const now = performance.now.bind(performance);
@@ -227,7 +228,8 @@ async function measured({ known: { lost, deadly, only }, run, all, reported, pas
   const ended = names.filter((name) => !lost.includes(name));
   if (ended.some((name) => alone.results.get(plain(name)) !== false)) return { why: 'tests depend on each other' };
   const passed = [...run.results].filter(([, ok]) => ok).map(([name]) => name);
-  plan = { failing: names, near, known, passed, ms, all, starting: alone.starting, lost, deadly, only, sees: null };
+  const { starting, points } = alone;
+  plan = { failing: names, near, known, passed, ms, all, starting, points, lost, deadly, only, sees: null };
   return plan;
 }
 
@@ -259,7 +261,10 @@ async function judge({ edit, id, most }) {
     if (loader.state.invalid) return 'invalid';
     if (timeLimit.isTripped()) return 'timeout';
     const passed = some.filter((name) => first.results.get(name) === true).length;
-    if (first.stopped || passed < some.length) return passed > 0 ? 'closer' : 'fails';
+    if (first.stopped || passed < some.length) {
+      if (passed > 0) return 'closer';
+      return isFurther(first.points, plan.points, edit.added) ? 'later' : 'fails';
+    }
   }
   post({ id, stage: 'all' });
   const far = files.filter((file) => !plan.near.includes(file));

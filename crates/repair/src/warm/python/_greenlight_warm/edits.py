@@ -26,6 +26,10 @@ class Edited:
         swap.compare(self.file.original(part), new, [])
         return swap
 
+    def added(self):
+        """How many lines it adds."""
+        return self.text.count("\n") - self.file.data[self.start : self.end].count(b"\n")
+
     def data(self):
         return self.file.edited(self.start, self.end, self.text)
 

@@ -7,6 +7,7 @@ import sys
 from .code_cache import keep_rewritten
 from .code_objects import FUNCTION
 from .forks import Fork, Refused, quiet
+from .progress import Point, point
 
 # Time limit in seconds for opening a second session.
 OPENING = 10
@@ -86,6 +87,7 @@ class Pytest:
         self.options += ["-p", "no:randomly", "-p", "no:random_order", "-p", "no:faulthandler"]
         self.arguments = arguments
         self.reports = self.spare = None
+        self.forget()
         keep_rewritten()
         self.collect(arguments)
         if not self.items:
@@ -106,12 +108,24 @@ class Pytest:
         import _pytest.nodes
 
         # Nobody reads the representation of a failure, and making it takes longer than most tests.
-        _pytest.nodes.Node._repr_failure_py = lambda *_, **__: "failed"
-        _pytest.assertion.util.assertrepr_compare = lambda *_, **__: None
+        _pytest.nodes.Node._repr_failure_py = self.note_failure
+        _pytest.assertion.util.assertrepr_compare = self.note_compared
         self.config = _pytest.config._prepareconfig(arguments + self.options, [self])
         self.config._do_configure()
         self.session = _pytest.main.Session.from_config(self.config)
         self.config.hook.pytest_sessionstart(session=self.session)
+
+    def note_failure(self, failure, *_, **__):
+        self.traceback = self.traceback or failure.tb
+        return "failed"
+
+    def note_compared(self, config=None, op="", left=None, right=None, **__):
+        self.compared = (left, right) if op == "==" else None
+
+    def forget(self):
+        """Forgets the last failure."""
+        self.traceback = self.compared = None
+        self.point = Point()
 
     def gather(self):
         self.config.hook.pytest_collection(session=self.session)
@@ -142,11 +156,15 @@ class Pytest:
             item = self.items[at]
             following = self.items[chosen[position + 1]] if position + 1 < len(chosen) else None
             self.reports = []
+            self.forget()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             called = [outcome for when, outcome in self.reports if when == "call"]
             bad = [outcome for _, outcome in self.reports if outcome == "failed"]
             # A skipped test neither passes nor fails.
             self.failed = bool(bad)
+            if self.traceback is not None:
+                self.point = point(self.tree, self.file(at), self.traceback, self.compared)
+                self.traceback = self.compared = None
             if not done(at, bool(called) and not bad and "passed" in called):
                 if following is not None:
                     self.tear_down()
@@ -180,6 +198,7 @@ class Pytest:
     def unopened(self):
         fresh = Pytest.__new__(Pytest)
         fresh.tree, fresh.options, fresh.reports = self.tree, self.options, None
+        fresh.forget()
         return fresh
 
     def get_ready(self):
@@ -211,6 +230,7 @@ class Unittest:
 
         self.tree = tree
         self.found = None
+        self.point = Point()
         names = [word for word in arguments if word not in ("-f", "--failfast", "-c", "--catch", "-b", "--buffer")]
         unittest.main(module=None, argv=["python -m unittest", *names], testRunner=self, exit=False)
         self.items = list(leaves(self.found))
@@ -252,14 +272,17 @@ class Unittest:
             def startTest(self, test):
                 super().startTest(test)
                 self.bad = tests.failed = False
+                tests.point = Point()
 
             def stopTest(self, test):
                 super().stopTest(test)
                 if id(test) in place and not done(place[id(test)], not self.bad):
                     self.stop()
 
-            def is_bad(self, test, *_, failed=True):
+            def is_bad(self, test, error=None, *_, failed=True):
                 self.bad, tests.failed = True, tests.failed or failed
+                if isinstance(error, tuple) and id(test) in place:
+                    tests.point = point(tests.tree, tests.file(place[id(test)]), error[2])
                 # A failure of a class or module fixture is not a test, and fails all of its tests.
                 if id(test) not in place and not hasattr(test, "test_case"):
                     for at in place.values():

@@ -8,7 +8,7 @@ that passes is always tried again in that way.
 from .forks import Fork
 from .hot_swap import Unlike
 from .module_state import ModuleState
-from .verdicts import CLOSER, FAILS, INVALID, TIMEOUT
+from .verdicts import CLOSER, FAILS, INVALID, LATER, TIMEOUT
 
 GROUP = 256
 # Number of tests that must pass after a group, and time limit of each in seconds.
@@ -51,10 +51,11 @@ class Groups:
                 except BaseException:
                     kept.restore()
                     return b"i"
-                results = []
+                results, points = [], []
 
-                def done(_, passed):
+                def done(at, passed):
                     results.append(passed)
+                    points.append((at, judge.tests.point))
                     return all(results) or (len(results) < looks and not any(results))
 
                 judge.tests.run(judge.failing, done)
@@ -62,7 +63,9 @@ class Groups:
                 kept.restore()
                 if sum(results) == len(judge.failing):
                     return b"p"
-                return b"n" if any(results) else b"f"
+                if any(results):
+                    return b"n"
+                return b"l" if judge.points.is_later(points, trial.added) else b"f"
 
             for number, trial in enumerate(trials):
                 said = passes(trial)
@@ -94,7 +97,7 @@ class Groups:
         return [self.word(byte) for byte in (said + b"p")[: len(trials)]]
 
     def word(self, byte):
-        return {ord("f"): FAILS, ord("n"): CLOSER, ord("i"): INVALID}.get(byte)
+        return {ord("f"): FAILS, ord("n"): CLOSER, ord("l"): LATER, ord("i"): INVALID}.get(byte)
 
     def canaries(self):
         """Fast tests that pass here, the nearest first."""

@@ -10,9 +10,10 @@ from .edits import Edited, Written
 from .forks import FORKS, STARTS, Fork, Refused, undisturbed
 from .groups import GROUP, Groups
 from .hot_swap import Reruns, Trial, Unlike, swapped
+from .progress import Points
 from .reloading import reload
 from .survey import Survey
-from .verdicts import CLOSER, FACTOR, FAILS, INVALID, PASSES, PASSING, TIMEOUT
+from .verdicts import CLOSER, FACTOR, FAILS, INVALID, LATER, PASSES, PASSING, TIMEOUT
 
 # The least time limit of a candidate, in seconds.
 LEAST = 0.2
@@ -47,6 +48,7 @@ class Judge:
         # How long each test takes, and which tests start other programs.
         self.times = {}
         self.starting = set()
+        self.points = Points()
         # The files whose code was executed, at least by the failing tests. None if unknown.
         self.run_files = tests.files | {tree.path(sys.modules[name].__file__) for name in tree.modules()}
         # Whether edits must be written to the disk, because the failing tests start programs that must see them.
@@ -84,6 +86,7 @@ class Judge:
         # The fastest first: most candidates fail the first test.
         self.failing.sort(key=lambda at: self.times.get(at, 0.0))
         self.ending = self.failing
+        self.points.find(self)
         return self.told(named)
 
     def told(self, named):
@@ -221,7 +224,10 @@ class Judge:
     def trial(self, edit):
         """How to try an edit without reloading everything. None if that does not suffice."""
         changes = self.live(edit.swap)
-        return Trial(lambda: swapped(changes)) if changes else self.reruns.trial(edit)
+        trial = Trial(lambda: swapped(changes)) if changes else self.reruns.trial(edit)
+        if trial:
+            trial.added = edit.added()
+        return trial
 
     def alone(self, edit, trial):
         relevant = self.relevant(edit)
@@ -232,7 +238,7 @@ class Judge:
             except BaseException as error:
                 say(b"u" if isinstance(error, Unlike) else b"i")
                 return
-            self.try_tests(self.tests, self.failing, relevant, say)
+            self.try_tests(self.tests, self.failing, relevant, say, trial.added)
 
         return self.heard(work, trial.took) or self.reloaded(edit)
 
@@ -284,11 +290,11 @@ class Judge:
         self.passing_near = lambda: self.touched_near
         return self.touched_near
 
-    def try_tests(self, tests, failing, passing, say):
-        """Sends `p` when the failing tests pass, `P` when the others pass as well, and `n` when only some of the
-        failing ones pass."""
+    def try_tests(self, tests, failing, passing, say, added=None):
+        """Sends `p` when the failing tests pass, `P` when the others pass as well, `n` when only some of the failing
+        ones pass, and `l` when one fails later, if it is known how many lines were added."""
         first, remaining = set(failing), set(failing) | set(passing)
-        ran, bad = 0, False
+        ran, bad, points = 0, False, []
 
         def done(at, passed):
             nonlocal ran, bad
@@ -303,7 +309,12 @@ class Judge:
             if first and len(first) < len(failing):
                 say(b"n")
                 return False
-            return ran < min(self.looks(), len(failing))
+            points.append((at, tests.point))
+            if ran < min(self.looks(), len(failing)):
+                return True
+            if added is not None and first and self.points.is_later(points, added):
+                say(b"l")
+            return False
 
         tests.run(list(failing) + list(passing), done)
         if not remaining:
@@ -327,8 +338,8 @@ class Judge:
                 return TIMEOUT
         if said.startswith((b"i", b"u")):
             return INVALID if said.startswith(b"i") else None
-        if said.startswith(b"n"):
-            return CLOSER
+        if said.startswith((b"n", b"l")):
+            return CLOSER if said.startswith(b"n") else LATER
         return PASSES if said.endswith(b"P") else FAILS
 
     def reloaded(self, edit):
