@@ -28,9 +28,9 @@ pub(super) fn sentence(candidate: &Candidate) -> String {
     };
     let is_put_back = candidate.template.kind() == EditKind::Revert;
     let edit = match (lines(&changed.before), lines(&changed.after)) {
-        _ if let Some(pairs) = changed.line_by_line() => pairs,
         (Some(before), Some(after)) if before == after => format!("changed the white space around {after} in"),
         (Some(before), Some(after)) if is_put_back => format!("{after} restored in place of {before} in"),
+        _ if let Some(pairs) = changed.line_by_line() => pairs,
         (Some(before), Some(after)) => format!("{before} became {after} in"),
         (None, Some(after)) if is_put_back => format!("put back {after} in"),
         (None, Some(after)) => format!("added {after} in"),
@@ -66,9 +66,18 @@ impl ChangedLines {
         }
         let before = self.before.lines().filter(|line| !line.trim().is_empty());
         let after = self.after.lines().filter(|line| !line.trim().is_empty());
-        let pairs: Vec<String> = before
-            .zip(after)
-            .map(|(before, after)| format!("{} became {}", code(before), code(after)))
+        let pairs = before.zip(after).map(|(before, after)| (code(before), code(after)));
+        let pairs: Vec<(String, String)> = pairs.collect();
+        // Lines that only move say nothing one by one.
+        if pairs
+            .iter()
+            .any(|(before, after)| pairs.iter().any(|(_, other)| other == before) || before == after)
+        {
+            return None;
+        }
+        let pairs: Vec<String> = pairs
+            .into_iter()
+            .map(|(before, after)| format!("{before} became {after}"))
             .collect();
         let (last, first) = pairs.split_last()?;
         Some(format!("{} and {last} in", first.join(", ")))
@@ -186,6 +195,19 @@ mod tests {
             sentence(&candidate(several, "")),
             "removed `amount = subtotal(lines)` and 2 more lines from `src/lib.rs:12` (`last_index`)"
         );
+    }
+
+    #[test]
+    fn a_few_changed_lines_are_quoted_one_by_one() {
+        let before = "a = 1\nb = 2\n";
+        let edit = candidate(before, "a = 2\nb = 3\n");
+        let expected = "`a = 1` became `a = 2` and `b = 2` became `b = 3` in `src/lib.rs:12` (`last_index`)";
+        assert_eq!(sentence(&edit), expected);
+        let swapped = candidate(before, "b = 2\na = 1\n");
+        assert!(!sentence(&swapped).contains("` and `"), "{}", sentence(&swapped));
+        let mut back = candidate(before, "a = 2\nb = 3\n");
+        back.template = Template::Revert;
+        assert!(sentence(&back).contains("restored in place of"), "{}", sentence(&back));
     }
 
     #[test]

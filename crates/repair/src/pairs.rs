@@ -1,4 +1,4 @@
-//! Two edits of one function at once: the first made some failing tests pass, the second is tried on top of it.
+//! Two edits of one function at once: the first made progress, the second is tried on top of it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -46,13 +46,11 @@ fn beginning_with(first: Candidate, original: &str) -> Vec<Pair> {
         return Vec::new();
     };
     let is_inside = |bytes: &Range<usize>| bytes.start >= function.start && bytes.end <= function.end;
-    let likeliest = |stages: &[Stage], most: usize| {
+    let is_wanted = |edit: &Edit| edit.range.end <= edited.start || edited.end <= edit.range.start;
+    let likeliest = |stages: &[Stage], most: usize, is_kind: &dyn Fn(Template) -> bool| {
         let all = stages.iter();
         let all = all.flat_map(|stage| templates::edits((&source, &known), *stage, &function, &is_inside));
-        let mut all: Vec<Edit> = all
-            .filter(|edit| edit.range.end <= edited.start || edited.end <= edit.range.start)
-            .filter(|edit| stages.len() > 1 || !matches!(edit.template, Template::Donor | Template::Surplus))
-            .collect();
+        let mut all: Vec<Edit> = all.filter(|edit| is_wanted(edit) && is_kind(edit.template)).collect();
         all.sort_by(|a, b| b.weight().total_cmp(&a.weight()));
         all.truncate(most);
         all
@@ -60,8 +58,10 @@ fn beginning_with(first: Candidate, original: &str) -> Vec<Pair> {
     let mut second = likeliest(
         &[Stage::Strong, Stage::Wider, Stage::Composed],
         MAX_SECOND - MAX_INSERTIONS,
+        &|_| true,
     );
-    second.extend(likeliest(&[Stage::Tail], MAX_INSERTIONS));
+    let is_insertion = |template| !matches!(template, Template::Donor | Template::Surplus);
+    second.extend(likeliest(&[Stage::Tail], MAX_INSERTIONS, &is_insertion));
     let (first, original, source) = (Arc::new(first), Arc::from(original), Arc::new(source));
     let pair = |second: Edit| Pair {
         score: BOTH * first.score * second.weight(),
@@ -95,12 +95,16 @@ fn both(pair: &Pair) -> Option<Candidate> {
     let behind = first.text.len() - edited_end.max(second.range.end);
     let range = start..pair.original.len().checked_sub(behind)?;
     let replacement = text.get(start..text.len().checked_sub(behind)?)?.to_string();
-    let before = pair.original.get(range.clone())?.to_string();
+    // Whole lines, to be quoted.
+    let line = pair.original.get(..range.start)?.rfind('\n').map_or(0, |at| at + 1);
+    let rest = pair.original.get(range.end..)?.split('\n').next()?;
+    let before = pair.original.get(line..range.end + rest.len())?.trim().to_string();
+    let indented = pair.original.get(line..range.start)?;
     if replacement.len() > MAX_REPLACED {
         return None;
     }
     Some(Candidate {
-        after: replacement.clone(),
+        after: format!("{indented}{replacement}{rest}").trim().to_string(),
         before,
         range,
         replacement,

@@ -110,7 +110,7 @@ pub(crate) enum Template {
     Missing,
     /// Moves a statement before or after another, or in or out of a block.
     Move,
-    /// Moves the last statement of a block after it.
+    /// Moves the last statement of a loop after it.
     Leave,
     /// A statement from elsewhere in the file.
     Statement,

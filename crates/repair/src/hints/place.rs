@@ -22,6 +22,8 @@ pub(super) struct HintPlace<'a> {
     /// From 1.
     pub(super) line: u32,
     pub(super) message: &'a str,
+    /// Where each line starts, and the end of the text.
+    starts: Vec<usize>,
 }
 
 impl<'a> HintPlace<'a> {
@@ -38,21 +40,29 @@ impl<'a> HintPlace<'a> {
             text,
             line,
             message,
+            starts: Vec::new(),
         };
+        let place = place.with_lines();
         (place.text.len() <= MAX_FILE_BYTES && place.range_of(line).is_some()).then_some(place)
+    }
+
+    fn with_lines(mut self) -> Self {
+        if self.text.len() <= MAX_FILE_BYTES {
+            let ends = self.text.split_inclusive('\n').scan(0, |at, line| {
+                *at += line.len();
+                Some(*at)
+            });
+            self.starts = std::iter::once(0).chain(ends).collect();
+        }
+        self
     }
 
     /// The bytes of a line without its line break.
     pub(super) fn range_of(&self, line: u32) -> Option<Range<usize>> {
         let index = usize::try_from(line).ok()?.checked_sub(1)?;
-        let mut start = 0;
-        for (at, text) in self.text.split_inclusive('\n').enumerate() {
-            if at == index {
-                return Some(start..start + text.trim_end_matches(['\n', '\r']).len());
-            }
-            start += text.len();
-        }
-        None
+        let (start, end) = (*self.starts.get(index)?, *self.starts.get(index + 1)?);
+        let text = self.text.get(start..end)?;
+        Some(start..start + text.trim_end_matches(['\n', '\r']).len())
     }
 
     pub(super) fn range(&self) -> Range<usize> {

@@ -292,7 +292,7 @@ fn choice(source: &Source, group: &[&Member<'_>], number: &str) -> (String, Vec<
 }
 
 /// Maximum size of a goroutine's stack in bytes. A recursion without end takes most of a second to fill the usual
-/// gigabyte, for each candidate.
+/// gigabyte, for each candidate. A test that needs more fails with every candidate, so nothing is found for it.
 const MAX_GO_STACK: usize = 64 << 20;
 
 /// The file beside a Go file that defines the switch variable.

@@ -165,11 +165,19 @@ fn wrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
-/// Whether a function can be called: one of a package of Go only where the file imports it.
+/// Whether the file imports what a function needs: a package of Go, or a class of Java.
 fn is_at_hand(place: &Site<'_, '_>, function: &str) -> bool {
+    use greenlight_syntax::Language;
+    let text = &place.source.text;
     let package = function.split_once('.').map(|(package, _)| package);
-    let package = package.filter(|_| place.source.language.syntax == greenlight_syntax::Language::Go);
-    package.is_none_or(|package| place.source.text.contains(&format!("\"{package}\"")))
+    let class = function.strip_prefix("new ").map(|class| class.trim_end_matches("<>"));
+    match (place.source.language.syntax, package, class) {
+        (Language::Go, Some(package), _) => text.contains(&format!("\"{package}\"")),
+        (Language::Java, _, Some(class)) => {
+            text.contains("import java.util.*;") || text.contains(&format!("import java.util.{class};"))
+        }
+        _ => true,
+    }
 }
 
 /// Returns another value, or the value of a statement.

@@ -13,7 +13,8 @@ const MAX_WORDS: usize = 12;
 const COMPARISONS: [&str; 8] = ["==", "!=", "===", "!==", "<", "<=", ">", ">="];
 
 /// Whether an edit uses a variable as an index or a bound of a slice, which the function around it compares with elements,
-/// and never used in that way before.
+/// and never used in that way before. Where sequences hold positions, as in a union-find, such an edit may be right, and
+/// is a finding all the same. Only a variable alone counts, not one in a longer expression.
 pub(crate) fn takes_element_for_index(
     before: &Source,
     after: &Source,
@@ -99,6 +100,12 @@ mod tests {
         check("a.py", python, ("None", "len(xs)"), false);
         let script = "const f = (x, xs) => { if (x === xs[0]) { return 0 } return 1 };\n";
         check("a.js", script, ("return 1", "return xs[x]"), true);
+        let go = "package a\n\nfunc f(x int, xs []int) int {\n\tif x < xs[0] {\n\t\treturn 0\n\t}\n\treturn 1\n}\n";
+        check("a.go", go, ("return 1", "return xs[x]"), true);
+        let rust = "fn f(x: usize, xs: &[usize]) -> usize { if x < xs[0] { 0 } else { 1 } }\n";
+        check("a.rs", rust, ("1 }", "xs[x] }"), true);
+        let java = "class A { int f(int x, int[] xs) { if (x < xs[0]) { return 0; } return 1; } }\n";
+        check("A.java", java, ("return 1", "return xs[x]"), true);
         // It was both before.
         let both = "def f(x, xs):\n    return xs[x] == x or x == xs[0] or 1\n";
         check("a.py", both, ("or 1", "or xs[x]"), false);

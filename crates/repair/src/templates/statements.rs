@@ -96,7 +96,8 @@ fn swap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
-/// Moves the last statement of a block after the block.
+/// Moves the last statement of a block after the block. Out of a loop, that is often the fix; out of a condition or
+/// anything else, it may leave the condition out.
 pub(super) fn leave_block(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     if !place.source.language.blocks.contains(&place.parent_kind()) || place.text().len() > MAX_STATEMENT {
         return;
@@ -110,9 +111,15 @@ pub(super) fn leave_block(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let Some(block) = place.above(1).map(|step| step.node) else {
         return;
     };
-    if place.source.language.functions.contains(&outer.node.kind()) {
+    let language = place.source.language;
+    let is_owner = language.owners.iter().any(|(kind, _)| *kind == outer.node.kind());
+    if is_owner || language.functions.contains(&outer.node.kind()) {
         return;
     }
+    let template = match LOOPS.iter().any(|kind| outer.node.kind().starts_with(kind)) {
+        true => Template::Leave,
+        false => Template::Move,
+    };
     let column = outer.node.start_position().column;
     let Some(outside) = own.get(..column) else { return };
     if place.source.language.style.is_indented {
@@ -123,7 +130,7 @@ pub(super) fn leave_block(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         found.push(Edit {
             range,
             replacement,
-            template: Template::Leave,
+            template,
             similarity: 1.0,
         });
     } else if outer.node.end_byte() == block.end_byte() {
@@ -132,7 +139,7 @@ pub(super) fn leave_block(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         found.push(Edit {
             range,
             replacement,
-            template: Template::Leave,
+            template,
             similarity: 0.8,
         });
     }

@@ -34,13 +34,23 @@ const USES: &[(&str, &str, &str)] = &[
 ];
 
 /// What belongs to the block before it.
-const CONTINUED: [&str; 5] = ["else", "elif ", "except", "finally", "}"];
+const CONTINUED: [&str; 7] = ["else", "elif ", "except", "finally", "}", ")", "]"];
 
 /// How a language declares a variable.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     Python,
     JavaScript,
+}
+
+/// Whether a function or a method of JavaScript begins in the line.
+fn is_script_function(line: &str) -> bool {
+    let code = line.split("//").next().unwrap_or_default().trim();
+    let is_branch = ["if", "for", "while", "switch", "catch", "}", "else", "do", "try"]
+        .iter()
+        .any(|word| code.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', '('])));
+    let is_method = code.ends_with(") {") && !is_branch && !code.contains(['=', '.']);
+    is_method || code.ends_with("=> {") || occurrences(code, "function").next().is_some()
 }
 
 /// Declarations of a variable that the line uses, in the function around it. None, if nothing shows what it holds.
@@ -63,13 +73,16 @@ pub(super) fn before_loop(place: &HintPlace<'_>, name: &str, way: Way) -> Vec<Hi
         continues = CONTINUED.iter().any(|word| here.trim_start().starts_with(word));
         let is_function = match way {
             Way::Python => here.trim_start().trim_start_matches("async ").starts_with("def "),
-            Way::JavaScript => here.contains("function") || here.trim_end().ends_with("=> {"),
+            Way::JavaScript => is_script_function(here),
         };
         if is_function {
             function = line;
             break;
         }
-        (least, first) = (width(here), line);
+        least = width(here);
+        if !continues {
+            first = line;
+        }
     }
     let uses = (function..function.saturating_add(MAX_LINES)).map_while(text);
     let uses: Vec<&str> = uses.filter(|line| occurrences(line, name).next().is_some()).collect();

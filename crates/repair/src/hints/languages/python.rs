@@ -46,9 +46,9 @@ pub(super) fn hints(place: &HintPlace<'_>) -> Option<Said> {
     syntax(place)
         .or_else(|| imports(place))
         .or_else(|| name(place))
+        .or_else(|| python_types::hints(place))
         .or_else(|| member(place))
         .or_else(|| call(place))
-        .or_else(|| python_types::hints(place))
         .or_else(|| unused(place))
 }
 
@@ -63,7 +63,9 @@ fn name(place: &HintPlace<'_>) -> Option<Said> {
         .says(r"name '(\w+)' is not defined")
         .or_else(|| place.says(r"F821 Undefined name `(\w+)`"))
         .or_else(|| place.says(r#"Name "(\w+)" is not defined"#))
-        .or_else(|| place.says(r"(?:cannot access (?:local|free)|local) variable '(\w+)'"))?;
+        .or_else(|| {
+            place.says(r"(?:cannot access (?:local|free) variable|local variable) '(\w+)' (?:where|referenced)")
+        })?;
     let name = found.first()?;
     if place.words(name).is_empty() {
         return None;
@@ -80,7 +82,12 @@ fn name(place: &HintPlace<'_>) -> Option<Said> {
         changes.sort();
         return Some((format!("unknown {name}"), vec![Hint::new(changes, 1.0)]));
     }
-    let mut said = unknown(place, name, &suggested(place))?;
+    // A local variable is assigned in the function, so nothing has to be imported.
+    let is_local = place.says("local variable").is_some();
+    let mut said = match is_local {
+        true => misspelled(place, name, &suggested(place))?,
+        false => unknown(place, name, &suggested(place))?,
+    };
     let declarations = outer(place, name)
         .into_iter()
         .chain(declared::before_loop(place, name, declared::Way::Python));
@@ -103,14 +110,27 @@ fn name(place: &HintPlace<'_>) -> Option<Said> {
     Some(said)
 }
 
-/// `global name` for a function that assigns a variable of the module.
+/// `global name` for the function around the line, which assigns a variable of the module.
 fn outer(place: &HintPlace<'_>, name: &str) -> Option<Hint> {
     let assigned = format!("{name} =");
     let is_outer = place.text.lines().any(|line| line.starts_with(&assigned));
-    let (line, start) = line_above(place, |line| line.trim_start().starts_with("def ")).filter(|_| is_outer)?;
+    let (mut line, start) = line_above(place, |line| line.trim_start().starts_with("def ")).filter(|_| is_outer)?;
+    let outside = start.len() - start.trim_start().len();
+    // The parameters may go on in the next lines.
+    if place.indentation(place.line).len() <= outside || !start.trim_end().ends_with(':') {
+        return None;
+    }
+    let text = |line: u32| place.text.get(place.range_of(line)?).map(str::trim);
+    if let Some(said) = text(line + 1).filter(|next| next.starts_with(['"', '\'', 'r']) && next.contains(['"', '\''])) {
+        // A text that is not behind the head is no documentation.
+        let is_whole = said.len() > 5 && (said.ends_with("\"\"\"") || said.ends_with("'''"));
+        line += 1;
+        if !is_whole {
+            return None;
+        }
+    }
     let inside = place.indentation(line + 1);
-    let is_deeper = inside.len() > start.len() - start.trim_start().len();
-    is_deeper.then(|| place.insert_before(line + 1, &format!("{inside}global {name}\n"), 1.0))?
+    (inside.len() > outside).then(|| place.insert_before(line + 1, &format!("{inside}global {name}\n"), 1.0))?
 }
 
 fn member(place: &HintPlace<'_>) -> Option<Said> {

@@ -11,8 +11,12 @@ use super::{HintPlace, Said, line_above};
 const MAX_BRACKETS: usize = 6;
 const MAX_NAMES: usize = 12;
 const MAX_LINES: usize = 50;
+/// Maximum number of parameters of a function that is called.
+const MAX_PARAMETERS: usize = 8;
+/// How many lines behind the one that fails are looked at, too.
+const MAX_AFTER: u32 = 10;
 /// How CPython calls what must be called first.
-const FUNCTION: &str = "'(?:builtin_function_or_method|function|method|method_descriptor|type)'";
+const FUNCTION: &str = "'(?:builtin_function_or_method|function|method|method_descriptor)'";
 
 pub(super) fn hints(place: &HintPlace<'_>) -> Option<Said> {
     if place.says(&format!("{FUNCTION} object is not subscriptable")).is_some() {
@@ -40,8 +44,34 @@ pub(super) fn hints(place: &HintPlace<'_>) -> Option<Said> {
         format!("unsupported operand type\\(s\\) for .*{FUNCTION}"),
         format!("not supported between instances of .*{FUNCTION}"),
     ];
+    if place
+        .says("'NoneType' object|not supported between instances of .*'NoneType'")
+        .is_some()
+    {
+        let hints = nothing(place);
+        return (!hints.is_empty()).then(|| ("nothing was returned".into(), hints));
+    }
     let is_uncalled = is_said.iter().any(|pattern| place.says(pattern).is_some());
     is_uncalled.then(|| ("a function is not called".into(), calls(place)))
+}
+
+/// `a = a.append(x)` above the line becomes `a.append(x)`: the method returns nothing.
+fn nothing(place: &HintPlace<'_>) -> Vec<Hint> {
+    let pattern = r"^\s*(\w+) = (\w+)\.(?:append|clear|extend|insert|remove|reverse|sort|update|add|discard)\(.*\)\s*$";
+    let Some((first, _)) = line_above(place, |line| line.trim_start().starts_with("def ")) else {
+        return Vec::new();
+    };
+    // The line that fails may be above the assignment, in a loop.
+    let lines = first..=place.line.saturating_add(MAX_AFTER);
+    let assigned = lines.filter_map(|line| {
+        let range = place.range_of(line)?;
+        let text = place.text.get(range.clone())?;
+        let names = groups(pattern, text)?;
+        let removed = names.first()?.len() + " = ".len();
+        let start = range.start + text.len() - text.trim_start().len();
+        (names.first() == names.get(1)).then(|| place.replace(start..start + removed, "", 1.0))
+    });
+    assigned.take(MAX_BRACKETS).collect()
 }
 
 /// `a.append[x]` becomes `a.append(x)`, and `a(0)` becomes `a[0]`: one of them, or all with the same name.
@@ -108,6 +138,7 @@ fn brackets(line: &str, [open, close]: [char; 2]) -> Vec<(&str, Range<usize>)> {
 /// `range(n)` for `n`, and one value where several were added.
 fn several(place: &HintPlace<'_>) -> Vec<Hint> {
     let (line, start) = (place.line_text(), place.range().start);
+    let line = line.split(" #").next().unwrap_or(line).trim_end();
     let mut hints = Vec::new();
     if let Some(parts) = groups(r"^(\s*(?:async )?for .+? in )(.+?):\s*(?:#.*)?$", line)
         && let [head, iterated] = parts.as_slice()
@@ -156,7 +187,9 @@ fn calls(place: &HintPlace<'_>) -> Vec<Hint> {
         let place_of = start + end..start + end;
         if before.ends_with('.') {
             hints.push(place.replace(place_of, "()", 0.95));
-        } else if let Some(parameters) = groups(&format!(r"(?m)^(?:async )?def {name}\(([^()]*)\)"), &place.text) {
+        } else if let Some(parameters) =
+            groups(&format!(r"(?m)^(?:async )?def {name}\(([^()]{{0,200}})\)"), &place.text)
+        {
             let parameters = parameters.concat();
             let names: Vec<&str> = parameters
                 .split(',')
@@ -167,7 +200,7 @@ fn calls(place: &HintPlace<'_>) -> Vec<Hint> {
                 .map(str::trim)
                 .filter(|name| !name.is_empty())
                 .collect();
-            if names.iter().all(|name| is_known(place, name)) {
+            if names.len() <= MAX_PARAMETERS && names.iter().all(|name| is_known(place, name)) {
                 hints.push(place.replace(place_of, format!("({})", names.join(", ")), 1.0));
             }
         }

@@ -206,6 +206,18 @@ fn a_value_of_the_wrong_type_is_understood_in_python() {
             "TypeError: 'builtin_function_or_method' object is not iterable",
             &["    for key, value in a.items():"],
         ),
+        (
+            "def f(a, b):\n    a += max(b)  # the last (\n",
+            2,
+            "TypeError: 'int' object is not iterable",
+            &["    a.append(max(b))  # the last ("],
+        ),
+        (
+            "def f(a):\n    out = []\n    for b in a:\n        out = out.append(b)\n    return out\n",
+            4,
+            "AttributeError: 'NoneType' object has no attribute 'append'",
+            &["        out.append(b)"],
+        ),
     ] {
         check("a.py", code, (line, message), expected);
     }
@@ -240,6 +252,24 @@ fn a_variable_without_a_value_is_declared_before_the_loop() {
             "UnboundLocalError: cannot access local variable 'count' where it is not associated with a value",
         ),
         &["    global count"],
+    );
+    let documented = "count = 0\n\n\ndef f():\n    \"\"\"Counts.\"\"\"\n    count += 1\n";
+    let said = "UnboundLocalError: local variable 'count' referenced before assignment";
+    check("a.py", documented, (6, said), &["    global count"]);
+    let split = "count = 0\n\n\ndef f(\n    a,\n):\n    count += a\n";
+    check("a.py", split, (7, said), &["    count = 0"]);
+    // A linter's message about a variable that has a value.
+    check(
+        "a.py",
+        "def f():\n    out = 1\n",
+        (2, "F841 local variable 'out' is assigned to but never used"),
+        &[],
+    );
+    check(
+        "a.js",
+        "class A {\n  f(a) {\n    for (const b of a) {\n      out.push(b);\n    }\n  }\n}\n",
+        (4, "ReferenceError: out is not defined"),
+        &["    let out = [];"],
     );
     check(
         "a.js",

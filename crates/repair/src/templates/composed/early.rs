@@ -15,13 +15,14 @@ const MAX_LEVELS: usize = 4;
 /// `for …: if …: return True else: return False` returns the latter after the loop. If something is returned there, the
 /// loop goes through all rounds.
 pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
-    let Some(body) = place
-        .node()
-        .child_by_field_name("body")
-        .filter(|_| is_loop(place.kind()))
-    else {
+    let node = place.node();
+    let Some(body) = node.child_by_field_name("body").filter(|_| is_loop(place.kind())) else {
         return;
     };
+    // Nothing of the loop is behind its body: no `else` of Python, no condition.
+    if body.end_byte() != node.end_byte() {
+        return;
+    }
     let Some(condition) = last(body).map(inner) else { return };
     let Some(other) = condition
         .child_by_field_name("alternative")
@@ -46,12 +47,13 @@ pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         true => String::new(),
         false => format!("\n{indent}}}"),
     };
-    let follows = place
-        .node()
+    let mut next = node
         .next_named_sibling()
         .or_else(|| place.above(1)?.node.next_named_sibling());
-    let returns_then =
-        follows.is_some_and(|next| place.source.text_of(next).starts_with(place.source.language.returns.1));
+    while let Some(comment) = next.filter(|next| next.kind().contains("comment")) {
+        next = comment.next_named_sibling();
+    }
+    let returns_then = next.is_some_and(|next| inner(next).kind() == place.source.language.returns.0);
     let moved = match returns_then {
         true => String::new(),
         false => format!("\n{indent}{}", place.source.text_of(returned)),
@@ -131,6 +133,20 @@ mod tests {
                 "fn f(a: &[bool]) -> bool {\n    for b in a {\n        if *b {\n            return true;\n        }\n    }\n    return false;\n    true\n}\n",
             ],
         );
+        for (path, text, lost) in [
+            (
+                "a.py",
+                "def f(a):\n    for b in a:\n        if b:\n            return 1\n        else:\n            return 2\n    else:\n        raise Empty()\n",
+                "return 1\n    return 2\n",
+            ),
+            (
+                "a.js",
+                "function f(a) {\n  do {\n    if (a()) {\n      return 1;\n    } else {\n      return 2;\n    }\n  } while (a());\n}\n",
+                "}\n  return 2;",
+            ),
+        ] {
+            offers_not(path, text, lost);
+        }
         // What comes after the condition would be lost.
         offers_not(
             "a.py",

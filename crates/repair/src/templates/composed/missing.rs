@@ -135,23 +135,14 @@ fn counted_to(place: &Site<'_, '_>, each: Node<'_>, body: Node<'_>) -> Vec<Strin
         .text
         .get(each.start_byte()..body.start_byte())
         .unwrap_or_default();
-    let less = head.rsplit_once(" - 1").or_else(|| head.rsplit_once("-1"));
-    let Some((before, _)) = less.filter(|_| head.len() <= 2 * MAX_STATEMENT) else {
+    let Some(bound) = last_bound(head).filter(|_| head.len() <= 2 * MAX_STATEMENT) else {
         return Vec::new();
     };
-    // The bound without what it is compared with: `i < len(items)`, `range(len(items)`, `0..items.len()`.
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '(' | ')');
-    let bound = before.rsplit(|c| !is_part(c)).next().unwrap_or_default();
-    let bound = bound.rsplit("..").next().unwrap_or_default();
-    let bound = bound.strip_prefix("range(").unwrap_or(bound);
     let words = head.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     let mut names = words.filter(|word| !["for", "let", "int", "var", "const", "range", ""].contains(word));
     let Some(name) = names.next().filter(|name| is_name(name)) else {
         return Vec::new();
     };
-    if bound.is_empty() || !SIZES.iter().any(|size| bound.contains(size)) {
-        return Vec::new();
-    }
     let texts = statements(body).into_iter().map(|statement| source.text_of(statement));
     let texts = texts.filter(|text| text.len() <= MAX_STATEMENT && !text.contains('\n'));
     let last = format!("{bound} - 1");
@@ -177,29 +168,58 @@ fn counted_to(place: &Site<'_, '_>, each: Node<'_>, body: Node<'_>) -> Vec<Strin
     made
 }
 
+/// The size in the bound of a loop that leaves out the last element: `len(a)` in `i < len(a)-1`, `range(len(a) - 1)` and
+/// `0..a.len() - 1`.
+fn last_bound(head: &str) -> Option<&str> {
+    let at = head.rfind(" - 1").or_else(|| head.rfind("-1"))?;
+    let (before, rest) = head.split_at(at);
+    let rest = rest.trim_start_matches([' ', '-']).strip_prefix('1')?.trim_start();
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '(' | ')');
+    let word = before.rsplit(|c| !is_part(c)).next()?;
+    let bound = word.rsplit("..").next()?;
+    let is_range = bound.starts_with("range(");
+    let bound = bound.strip_prefix("range(").unwrap_or(bound);
+    let begins = before.strip_suffix(bound)?.trim_end();
+    let is_end = rest.is_empty() || rest.starts_with([')', ';', '{', ':']);
+    let is_bound = is_range || begins.ends_with(['<', ',']) || begins.ends_with("..");
+    let balance = |mark: char| bound.matches(mark).count();
+    let is_size = SIZES.iter().any(|size| bound.contains(size));
+    (is_end && is_bound && is_size && balance('(') == balance(')')).then_some(bound)
+}
+
 fn is_loop(kind: &str) -> bool {
     LOOPS.iter().any(|known| kind.starts_with(known))
 }
 
-/// The text with another word in place of every such word. `None` if it has none.
+/// The text with another expression in place of every such word. `None` if it has none.
 fn with_word(text: &str, word: &str, other: &str) -> Option<String> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let (mut made, mut rest, mut is_changed) = (String::new(), text, false);
     while let Some(at) = rest.find(word) {
         let (before, after) = (&rest[..at], &rest[at + word.len()..]);
-        let is_whole = !made
-            .chars()
-            .chain(before.chars())
-            .next_back()
-            .is_some_and(|c| is_part(c) || c == '.')
-            && !after.starts_with(is_part);
+        let previous = made.chars().chain(before.chars()).next_back();
+        let is_whole = !previous.is_some_and(|c| is_part(c) || c == '.') && !after.starts_with(is_part);
+        let is_alone = matches!(previous, Some('(' | '[')) && after.starts_with([')', ']']);
         made += before;
-        made += if is_whole { other } else { word };
+        match is_whole {
+            true if is_alone || !is_operation(other) => made += other,
+            true => made += &format!("({other})"),
+            false => made += word,
+        }
         is_changed |= is_whole;
         rest = after;
     }
     made += rest;
     is_changed.then_some(made)
+}
+
+/// Whether there is a space outside of brackets.
+fn is_operation(text: &str) -> bool {
+    let mut depth = 0_i32;
+    text.chars().any(|c| {
+        depth += i32::from(matches!(c, '(' | '[')) - i32::from(matches!(c, ')' | ']'));
+        c == ' ' && depth == 0
+    })
 }
 
 /// What the function looks for in a collection may never have been put there: `seen.add(x);` for `seen.contains(x)`.
@@ -348,6 +368,17 @@ mod tests {
         ] {
             offers(path, text, &[&text.replacen(loop_, &format!("{statement}{loop_}"), 1)]);
         }
+        offers(
+            "a.py",
+            "def f(a, b):\n    for i in range(len(a) - 1):\n        b += a[i] * i\n    return b\n",
+            &[
+                "def f(a, b):\n    for i in range(len(a) - 1):\n        b += a[i] * i\n    b += a[len(a) - 1] * (len(a) - 1)\n    return b\n",
+            ],
+        );
+        for head in ["range(len(a) - 10)", "range(len(a) - 1, -1, -1)", "range((len(a) - 1))"] {
+            let text = format!("def f(a, b):\n    for i in {head}:\n        b.append(a[i])\n    return b\n");
+            offers_not("a.py", &text, "    b.append(a[len(a) - 1");
+        }
         let whole = "def f(a, b):\n    for i in range(len(a)):\n        b.append(a[i])\n    return b\n";
         offers_not("a.py", whole, "a[len(a) - 1]");
     }
@@ -356,6 +387,7 @@ mod tests {
     fn a_word_is_replaced_as_a_whole() {
         for (text, expected) in [
             ("b.append(x)", Some("b.append(y)")),
+            ("x + 1", Some("y + 1")),
             ("x.x(xx, x)", Some("y.x(xx, y)")),
             ("xx", None),
             ("é.x", None),

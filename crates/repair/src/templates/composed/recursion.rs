@@ -40,6 +40,16 @@ const RESTS: &[(Syntax, &str, &[&str])] = &[
         ],
     ),
     (
+        Syntax::Tsx,
+        ".slice(1)",
+        &[
+            "{}[0] + {rest}",
+            "{rest} + {}[0]",
+            "[{}[0], ...{rest}]",
+            "[...{rest}, {}[0]]",
+        ],
+    ),
+    (
         Syntax::JavaScript,
         ".substring(1)",
         &["{}[0] + {rest}", "{rest} + {}[0]"],
@@ -72,10 +82,11 @@ pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         return;
     }
     let call = place.text();
+    // Another object's method of the same name is no recursion.
     let arguments = call
-        .split_once('(')
-        .and_then(|(_, rest)| rest.strip_suffix(')'))
-        .unwrap_or_default();
+        .strip_prefix(callee)
+        .and_then(|rest| rest.strip_prefix('(')?.strip_suffix(')'));
+    let Some(arguments) = arguments else { return };
     for (_, ending, ways) in RESTS.iter().filter(|(syntax, _, _)| *syntax == language.syntax) {
         let sequences = arguments
             .split(',')
@@ -140,5 +151,6 @@ mod tests {
             offers(path, text, &[&text.replacen(from, to, 1)]);
         }
         offers_not("a.py", "def f(s):\n    return g(s[1:])\n", "s[0] + g");
+        offers_not("a.py", "def f(s, a):\n    return a.f(s[1:])\n", "s[0] + a");
     }
 }

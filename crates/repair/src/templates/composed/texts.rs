@@ -16,6 +16,16 @@ const MAX_LITERAL: usize = 5;
 
 /// Maximum number of characters of a text that is a set of them.
 const MAX_SET: usize = 40;
+/// What gives a text a name.
+const DECLARATIONS: [&str; 7] = [
+    "assignment",
+    "const_item",
+    "const_spec",
+    "let_declaration",
+    "static_item",
+    "var_spec",
+    "variable_declarator",
+];
 /// What follows a text that is searched for a character.
 const SEARCHES: [&str; 4] = [".indexOf(", ".includes(", ".contains(", ".find("];
 
@@ -48,7 +58,7 @@ fn set(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let behind = place.source.text.get(place.node().end_byte()..).unwrap_or_default();
     let before = place.source.text.get(..place.node().start_byte()).unwrap_or_default();
     let is_searched = SEARCHES.iter().any(|search| behind.starts_with(search)) || before.ends_with(" in ");
-    let is_named = place.field() == "value" || place.field() == "right" || class.is_some();
+    let is_named = DECLARATIONS.contains(&place.parent_kind()) || class.is_some();
     if !is_set || !(is_searched || is_named) {
         return;
     }
@@ -155,7 +165,9 @@ mod tests {
         );
         let go = "package a\n\nvar re = regexp.MustCompile(\"[aeiouwyAEIOUWY]\")\n";
         offers("a.go", go, &[&go.replace(['y', 'Y'], "")]);
-        offers_not("a.js", "const f = (c) => c + 'hello';\n", "'helo'");
+        for text in ["const f = (c) => c + 'help';\n", "const f = (c) => c === 'help';\n"] {
+            offers_not("a.js", text, "'hel'");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 const loader = require('./loader.js');
 
 /// A frame of a stack: the function, the file and the line.
-const FRAME = /^ {4}at (?:(?:async )?([^\s()]+) [^()]*\()?(?:file:\/\/)?(\/[^\s():]+):(\d+):\d+\)?$/;
+const FRAME = /^ {4}at (?:async )?(?:([^\s()]+) [^()]*\()?(?:file:\/\/)?(\/[^\s():]+):(\d+):\d+\)?$/;
 const MOST_FRAMES = 40;
 const LONGEST_FRAME = 500;
 /// Values with more elements are not compared.
@@ -12,9 +12,13 @@ const MOST_ELEMENTS = 10_000;
 
 /// The frames of the project, the innermost first.
 function frames(error) {
-  const stack = typeof error?.stack === 'string' ? error.stack.slice(0, MOST_FRAMES * LONGEST_FRAME) : '';
+  const { stack } = error;
+  if (typeof stack !== 'string') return [];
   const found = [];
-  for (const line of stack.split('\n').slice(0, MOST_FRAMES)) {
+  for (const line of stack
+    .slice(0, MOST_FRAMES * LONGEST_FRAME)
+    .split('\n')
+    .slice(0, MOST_FRAMES)) {
     const [, name = '', file, row] = (line.length < LONGEST_FRAME && FRAME.exec(line)) || [];
     if (file?.startsWith(`${loader.state.root}/`) && !file.includes('/node_modules/'))
       found.push({ name, file, row: Number(row) });
@@ -37,6 +41,15 @@ function distance(one, other) {
 /// Where a test of this file failed: its line, and either how far the value was off, or where the code under test raised
 /// the error. Null if unknown.
 function point(error, test) {
+  try {
+    return found(error, test);
+  } catch {
+    // The error's properties may be the project's.
+    return null;
+  }
+}
+
+function found(error, test) {
   const all = frames(error);
   const own = all.findLast(({ file }) => file === test);
   if (own === undefined) return null;

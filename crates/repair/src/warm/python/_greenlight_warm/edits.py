@@ -26,8 +26,10 @@ class Edited:
         swap.compare(self.file.original(part), new, [])
         return swap
 
-    def added(self):
-        """How many lines it adds."""
+    def added(self, files):
+        """How many lines it adds. None if it is in one of these files."""
+        if self.file.name in files:
+            return None
         return self.text.count("\n") - self.file.data[self.start : self.end].count(b"\n")
 
     def data(self):

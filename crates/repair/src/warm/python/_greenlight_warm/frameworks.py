@@ -72,8 +72,31 @@ def loading(tree, frame):
     return None
 
 
+class Noted:
+    """What pytest says of the failure that it last reported, in whichever session."""
+
+    def __init__(self):
+        self.forget()
+
+    def forget(self):
+        self.traceback = self.compared = None
+
+    def failure(self, traceback):
+        self.traceback = self.traceback or traceback
+        return "failed"
+
+    def comparison(self, config=None, op="", left=None, right=None, **_):
+        self.compared = (left, right) if op == "==" else None
+
+
+NOTED = Noted()
+
+
 class Pytest:
     """Tests collected by pytest."""
+
+    # Where the last test failed.
+    point = Point()
 
     def __init__(self, tree, arguments, by_module):
         self.tree = tree
@@ -87,7 +110,6 @@ class Pytest:
         self.options += ["-p", "no:randomly", "-p", "no:random_order", "-p", "no:faulthandler"]
         self.arguments = arguments
         self.reports = self.spare = None
-        self.forget()
         keep_rewritten()
         self.collect(arguments)
         if not self.items:
@@ -108,24 +130,12 @@ class Pytest:
         import _pytest.nodes
 
         # Nobody reads the representation of a failure, and making it takes longer than most tests.
-        _pytest.nodes.Node._repr_failure_py = self.note_failure
-        _pytest.assertion.util.assertrepr_compare = self.note_compared
+        _pytest.nodes.Node._repr_failure_py = lambda _, failure, *__, **___: NOTED.failure(failure.tb)
+        _pytest.assertion.util.assertrepr_compare = NOTED.comparison
         self.config = _pytest.config._prepareconfig(arguments + self.options, [self])
         self.config._do_configure()
         self.session = _pytest.main.Session.from_config(self.config)
         self.config.hook.pytest_sessionstart(session=self.session)
-
-    def note_failure(self, failure, *_, **__):
-        self.traceback = self.traceback or failure.tb
-        return "failed"
-
-    def note_compared(self, config=None, op="", left=None, right=None, **__):
-        self.compared = (left, right) if op == "==" else None
-
-    def forget(self):
-        """Forgets the last failure."""
-        self.traceback = self.compared = None
-        self.point = Point()
 
     def gather(self):
         self.config.hook.pytest_collection(session=self.session)
@@ -156,15 +166,16 @@ class Pytest:
             item = self.items[at]
             following = self.items[chosen[position + 1]] if position + 1 < len(chosen) else None
             self.reports = []
-            self.forget()
+            self.point = Point()
+            NOTED.forget()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             called = [outcome for when, outcome in self.reports if when == "call"]
             bad = [outcome for _, outcome in self.reports if outcome == "failed"]
             # A skipped test neither passes nor fails.
             self.failed = bool(bad)
-            if self.traceback is not None:
-                self.point = point(self.tree, self.file(at), self.traceback, self.compared)
-                self.traceback = self.compared = None
+            if NOTED.traceback is not None:
+                self.point = point(self.tree, self.file(at), NOTED.traceback, NOTED.compared)
+                NOTED.forget()
             if not done(at, bool(called) and not bad and "passed" in called):
                 if following is not None:
                     self.tear_down()
@@ -198,7 +209,6 @@ class Pytest:
     def unopened(self):
         fresh = Pytest.__new__(Pytest)
         fresh.tree, fresh.options, fresh.reports = self.tree, self.options, None
-        fresh.forget()
         return fresh
 
     def get_ready(self):
@@ -225,12 +235,13 @@ class Pytest:
 class Unittest:
     """Tests found by unittest."""
 
+    point = Point()
+
     def __init__(self, tree, arguments):
         import unittest
 
         self.tree = tree
         self.found = None
-        self.point = Point()
         names = [word for word in arguments if word not in ("-f", "--failfast", "-c", "--catch", "-b", "--buffer")]
         unittest.main(module=None, argv=["python -m unittest", *names], testRunner=self, exit=False)
         self.items = list(leaves(self.found))
@@ -285,6 +296,7 @@ class Unittest:
                     tests.point = point(tests.tree, tests.file(place[id(test)]), error[2])
                 # A failure of a class or module fixture is not a test, and fails all of its tests.
                 if id(test) not in place and not hasattr(test, "test_case"):
+                    tests.point = Point()
                     for at in place.values():
                         if not done(at, False):
                             self.stop()

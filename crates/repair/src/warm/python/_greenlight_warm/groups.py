@@ -65,7 +65,8 @@ class Groups:
                     return b"p"
                 if any(results):
                     return b"n"
-                return b"l" if judge.points.is_later(points, trial.added) else b"f"
+                is_later = trial.added is not None and judge.points.is_later(points, trial.added)
+                return b"l" if is_later else b"f"
 
             for number, trial in enumerate(trials):
                 said = passes(trial)
@@ -73,7 +74,8 @@ class Groups:
                     first = said
                 say(said)
             # Check that leftovers changed neither the result of the first edit nor those of other tests.
-            good = [passes(trials[0]) == first]
+            # A value that varies may be closer once and not the other time.
+            good = [passes(trials[0]).replace(b"l", b"f") == first.replace(b"l", b"f")]
             judge.tests.run(canaries, lambda _, passed: good.append(passed) or passed)
             say(b"c" if all(good) else b"d")
 

@@ -33,8 +33,8 @@ class Trial:
     def __init__(self, apply, took=0.0):
         # How long applying it usually takes.
         self.apply, self.took = apply, took
-        # How many lines it adds.
-        self.added = 0
+        # How many lines it adds. None if they move the tests.
+        self.added = None
 
 
 def swapped(changes):

@@ -226,7 +226,7 @@ class Judge:
         changes = self.live(edit.swap)
         trial = Trial(lambda: swapped(changes)) if changes else self.reruns.trial(edit)
         if trial:
-            trial.added = edit.added()
+            trial.added = edit.added(self.tests.file(at) for at in self.failing)
         return trial
 
     def alone(self, edit, trial):
