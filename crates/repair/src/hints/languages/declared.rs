@@ -1,8 +1,9 @@
-//! A variable that has no value yet: it is declared before the loop that uses it, with a value that fits its use.
+//! A variable that has no value yet: it is declared before the loop that uses it, with a value that fits its use, or it
+//! is that of the module.
 
 use super::super::Hint;
 use super::super::place::occurrences;
-use super::HintPlace;
+use super::{HintPlace, line_above};
 
 /// Maximum number of lines of a function that are looked at.
 const MAX_LINES: u32 = 400;
@@ -107,4 +108,27 @@ pub(super) fn before_loop(place: &HintPlace<'_>, name: &str, way: Way) -> Vec<Hi
             place.insert_before(first, &line, weight)
         });
     hints.collect()
+}
+
+/// `global name` for the function around the line, which assigns a variable of the module.
+pub(super) fn global(place: &HintPlace<'_>, name: &str) -> Option<Hint> {
+    let assigned = format!("{name} =");
+    let is_outer = place.text.lines().any(|line| line.starts_with(&assigned));
+    let (mut line, start) = line_above(place, |line| line.trim_start().starts_with("def ")).filter(|_| is_outer)?;
+    let outside = start.len() - start.trim_start().len();
+    // The parameters may go on in the next lines.
+    if place.indentation(place.line).len() <= outside || !start.trim_end().ends_with(':') {
+        return None;
+    }
+    let text = |line: u32| place.text.get(place.range_of(line)?).map(str::trim);
+    if let Some(said) = text(line + 1).filter(|next| next.starts_with(['"', '\'', 'r']) && next.contains(['"', '\''])) {
+        // A text that is not behind the head is no documentation.
+        let is_whole = said.len() > 5 && (said.ends_with("\"\"\"") || said.ends_with("'''"));
+        line += 1;
+        if !is_whole {
+            return None;
+        }
+    }
+    let inside = place.indentation(line + 1);
+    (inside.len() > outside).then(|| place.insert_before(line + 1, &format!("{inside}global {name}\n"), 1.0))?
 }

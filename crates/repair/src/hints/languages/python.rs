@@ -88,9 +88,10 @@ fn name(place: &HintPlace<'_>) -> Option<Said> {
         true => misspelled(place, name, &suggested(place))?,
         false => unknown(place, name, &suggested(place))?,
     };
-    let declarations = outer(place, name)
-        .into_iter()
-        .chain(declared::before_loop(place, name, declared::Way::Python));
+    let declarations =
+        declared::global(place, name)
+            .into_iter()
+            .chain(declared::before_loop(place, name, declared::Way::Python));
     // A local variable is assigned in the function, so nothing has to be imported.
     let at = if place.says("local variable").is_some() {
         0
@@ -108,29 +109,6 @@ fn name(place: &HintPlace<'_>) -> Option<Said> {
         said.1.extend(place.rename(name, &format!("self.{name}"), 1.0));
     }
     Some(said)
-}
-
-/// `global name` for the function around the line, which assigns a variable of the module.
-fn outer(place: &HintPlace<'_>, name: &str) -> Option<Hint> {
-    let assigned = format!("{name} =");
-    let is_outer = place.text.lines().any(|line| line.starts_with(&assigned));
-    let (mut line, start) = line_above(place, |line| line.trim_start().starts_with("def ")).filter(|_| is_outer)?;
-    let outside = start.len() - start.trim_start().len();
-    // The parameters may go on in the next lines.
-    if place.indentation(place.line).len() <= outside || !start.trim_end().ends_with(':') {
-        return None;
-    }
-    let text = |line: u32| place.text.get(place.range_of(line)?).map(str::trim);
-    if let Some(said) = text(line + 1).filter(|next| next.starts_with(['"', '\'', 'r']) && next.contains(['"', '\''])) {
-        // A text that is not behind the head is no documentation.
-        let is_whole = said.len() > 5 && (said.ends_with("\"\"\"") || said.ends_with("'''"));
-        line += 1;
-        if !is_whole {
-            return None;
-        }
-    }
-    let inside = place.indentation(line + 1);
-    (inside.len() > outside).then(|| place.insert_before(line + 1, &format!("{inside}global {name}\n"), 1.0))?
 }
 
 fn member(place: &HintPlace<'_>) -> Option<Said> {
