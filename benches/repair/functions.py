@@ -1,9 +1,9 @@
 """Repairs small functions with bugs that people made, without a model.
 
-Usage: `python3 functions.py LANGUAGE HALF GREENLIGHT OCTOPACK [NAME…]`. LANGUAGE is `python`, `js`, `go` or `rust`.
-HALF is `first`, whose cases may be looked at, `second`, whose cases may only be counted, or `all`. OCTOPACK is a clone
-or bare repository of https://github.com/bigcode-project/octopack, of which the commit `e17a8f6` is used: HumanEvalFix,
-164 functions with one bug each, the same in all languages.
+Usage: `python3 functions.py LANGUAGE HALF GREENLIGHT OCTOPACK [NAME…]`. LANGUAGE is `python`, `js`, `go`, `rust` or
+`java`; the last needs what `people_java.py` needs. HALF is `first`, whose cases may be looked at, `second`, whose cases
+may only be counted, or `all`. OCTOPACK is a clone or bare repository of https://github.com/bigcode-project/octopack, of
+which the commit `e17a8f6` is used: HumanEvalFix, 164 functions with one bug each, the same in all languages.
 
 A third of each function's assertions are hidden. A fix is right if it is the published one, apart from spaces, or if it
 passes the hidden assertions, too. In Python and JavaScript, it is counted as "different" if it then returns something

@@ -11,7 +11,7 @@ use super::sources::Tree;
 const MAX_README_LINES: usize = 200;
 
 /// The commands shown in the documents, and the tests that make sure they work.
-const SHOWN_COMMANDS: [(&str, &str); 67] = [
+const SHOWN_COMMANDS: [(&str, &str); 68] = [
     ("greenlight demo", "tests/it/doors/demo.rs"),
     ("greenlight config check", "tests/it/doors/config.rs"),
     (
@@ -151,6 +151,10 @@ const SHOWN_COMMANDS: [(&str, &str); 67] = [
     ),
     (
         "python3 benches/repair/puzzles.py HALF target/release/greenlight DEBUGBENCH",
+        "needs a copy of the set, and minutes",
+    ),
+    (
+        "python3 benches/repair/students.py HALF --minutes 1 target/release/greenlight REFACTORY",
         "needs a copy of the set, and minutes",
     ),
     (
