@@ -40,6 +40,18 @@ const NOT_BUILDS: [&str; 16] = [
     "watch",
     "website",
 ];
+/// Options with which CMake does something else: <https://cmake.org/cmake/help/latest/manual/cmake.1.html>
+const NOT_OF_CMAKE: [&str; 9] = [
+    "--find-package",
+    "--help",
+    "--install",
+    "--open",
+    "--version",
+    "--workflow",
+    "-E",
+    "-P",
+    "install",
+];
 /// Package managers whose plain `run` does the same as npm's.
 pub(crate) const MANAGERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 
@@ -79,7 +91,10 @@ impl BuildCommand {
             [script] | ["sh" | "bash", script] if is_configure(script) => words.to_vec(),
             [script] | ["sh" | "bash", script] if is_build_script(script) => words.to_vec(),
             ["./configure", ..] => words.to_vec(),
-            ["autoreconf", rest @ ..] if rest.iter().all(|word| word.starts_with('-')) => words.to_vec(),
+            ["cmake", rest @ ..] if !rest.is_empty() && !rest.iter().any(|word| NOT_OF_CMAKE.contains(word)) => {
+                words.to_vec()
+            }
+            ["autoreconf" | "autoconf", rest @ ..] if rest.iter().all(|word| word.starts_with('-')) => words.to_vec(),
             ["cp", from, to] if is_plain_path(from) && is_plain_path(to) => words.to_vec(),
             ["rake", rest @ ..] | ["bundle", "exec", "rake", rest @ ..] if has_target(rest) => words.to_vec(),
             _ => return None,
@@ -89,7 +104,7 @@ impl BuildCommand {
 
     /// What `make` alone builds, once something has written the Makefile.
     pub(crate) fn of_make(words: &[String], directory: Option<RepoPath>) -> Option<Self> {
-        let is_plain = |word: &String| word == "all" || word.starts_with("-j");
+        let is_plain = |word: &String| matches!(word.as_str(), "all" | "V=1" | "VERBOSE=1") || word.starts_with("-j");
         let is_make = matches!(words.first().map(String::as_str), Some("make" | "gmake"));
         (is_make && words.iter().skip(1).all(is_plain)).then(|| Self {
             argv: words.to_vec(),
@@ -99,14 +114,20 @@ impl BuildCommand {
 
     /// Whether it writes a Makefile.
     pub(crate) fn configures(&self) -> bool {
-        let is_configure = |word: &String| word == "./configure" || word == "autoreconf" || is_configure(word);
-        self.argv.iter().take(2).any(is_configure)
+        let is_configure =
+            |word: &String| matches!(word.as_str(), "./configure" | "autoreconf" | "autoconf") || is_configure(word);
+        let generates = self.is_of_cmake() && !self.argv.iter().any(|word| word == "--build");
+        generates || self.argv.iter().take(2).any(is_configure)
     }
 
-    /// Whether it is a script of the tree that is named after a build. It may build anything, so only tests of no known
-    /// framework are taken to need it.
-    pub(crate) fn is_script(&self) -> bool {
-        self.argv.last().is_some_and(|script| is_build_script(script)) && self.argv.len() <= 2
+    fn is_of_cmake(&self) -> bool {
+        self.argv.first().is_some_and(|program| program == "cmake")
+    }
+
+    /// Whether it is a script of the tree that is named after a build, or CMake. It may build anything, so only tests of no
+    /// known framework are taken to need it.
+    pub(crate) fn builds_anything(&self) -> bool {
+        self.is_of_cmake() || self.argv.last().is_some_and(|script| is_build_script(script)) && self.argv.len() <= 2
     }
 
     /// Whether it only copies a file that is no code, such as settings, so that no edit of code changes the copy.

@@ -77,7 +77,7 @@ impl TestCommand {
         let own = self.framework.spec().ecosystem;
         let is_for_it = move |build: &&BuildCommand| {
             match build.ecosystem() {
-                _ if build.is_script() => own == Ecosystem::Any,
+                _ if build.builds_anything() => own == Ecosystem::Any,
                 // The tools of the other languages build what they test.
                 Ecosystem::Any => matches!(
                     own,

@@ -9,12 +9,14 @@ mod configuration;
 mod jvm;
 mod make;
 mod names;
+mod native;
 mod nextest;
 mod own;
 mod parts;
 mod purpose;
 mod rake;
 mod unused;
+mod usable;
 mod variables;
 
 use std::collections::BTreeSet;
@@ -23,17 +25,15 @@ use greenlight_readers::ci_step::CiStep;
 use greenlight_tree::checkout::Checkout;
 
 pub(super) use self::configuration::configure;
-use self::jvm::is_maven;
 use self::names::{names_more, names_others};
 use self::nextest::as_cargo_test;
-use self::purpose::{
-    enter_directory, is_for_another_machine, is_partial, is_toolchain, leave_out_coverage, leave_out_own_target,
-};
+use self::purpose::enter_directory;
+use self::usable::usable;
 use super::directory::Directory;
 use super::step::{StepLineKind, Unset};
 use super::{MAX_COMMANDS, go, javascript, python, recipes, step};
 use crate::ci_install::CiInstall;
-use crate::framework::{Ecosystem, Framework};
+use crate::framework::Framework;
 use crate::shell::{ARGUMENTS, quoted};
 use crate::test_command::{Source, TestCommand, leave_out};
 
@@ -70,6 +70,7 @@ pub(super) fn commands<'a>(checkout: &'a Checkout, steps: &[CiStep]) -> StepComm
         }
     }
     all.add_parts();
+    all.leave_out_builds();
     all.add_own();
     all.leave_out_services();
     all.name_unused();
@@ -200,13 +201,13 @@ impl StepCommands<'_> {
     fn add(&mut self, step: &CiStep, command: TestCommand, own_env: BTreeSet<String>, depth: usize) {
         let mut command = own::entered(self.checkout, command);
         enter_directory(self.checkout, &mut command);
-        if as_cargo_test(&mut command).is_none() {
-            return;
-        }
         let place = Directory {
             checkout: self.checkout,
             directory: command.directory.clone(),
         };
+        if as_cargo_test(&mut command).is_none() || jvm::add_default_goals(&place, &mut command).is_none() {
+            return;
+        }
         go::name_folders(&place, &mut command);
         if let Some(counted) = javascript::uncounted(&place, &command.argv) {
             command.argv = counted;
@@ -343,55 +344,6 @@ fn tox_environments(place: &Directory<'_>, command: &TestCommand) -> Vec<String>
 /// Whether two commands run tests of the same directory and ecosystem.
 pub(super) fn is_alike(one: &TestCommand, other: &TestCommand) -> bool {
     one.directory == other.directory && one.framework.spec().ecosystem == other.framework.spec().ecosystem
-}
-
-/// The command without what only CI has: coverage, parallel workers, a toolchain of a matrix.
-fn usable(checkout: &Checkout, mut command: TestCommand, own_env: &BTreeSet<String>) -> Option<TestCommand> {
-    let place = Directory {
-        checkout,
-        directory: command.directory.clone(),
-    };
-    leave_out_own_target(checkout, &mut command);
-    leave_out_coverage(&mut command);
-    if is_partial(&command) || is_for_another_machine(&command) {
-        return None;
-    }
-    match command.framework.spec().ecosystem {
-        Ecosystem::JavaScript | Ecosystem::Any => {
-            if let Some(tests) = javascript::taken_apart(&place, &command.argv) {
-                (command.argv, command.framework) = (tests.argv, tests.framework);
-                command.left_out = tests.left_out;
-            }
-        }
-        Ecosystem::Python => (command.argv, command.framework) = python::selected(&place, &command.argv)?,
-        // An earlier step has done it, but this machine starts with the sources.
-        Ecosystem::Dotnet => command
-            .argv
-            .retain(|word| !matches!(word.as_str(), "--no-build" | "--no-restore")),
-        _ => {}
-    }
-    let is_extra = command.framework == Framework::Other && !own::tests_features(&command);
-    // It tests a directory that an earlier step has built. What the project's files suggest includes the build.
-    let is_built_before = command.framework.spec().ecosystem == Ecosystem::C;
-    if is_extra || is_built_before || command.framework.is_linter() {
-        return None;
-    }
-    let mut command = own::with_variables(command, own_env);
-    if command.framework.spec().ecosystem == Ecosystem::Python {
-        // Once more, without the words around the runner.
-        if is_partial(&command) {
-            return None;
-        }
-        command.import_root = command.import_root.or_else(|| Some(".".into()));
-    }
-    command.argv.retain(|word| !is_toolchain(word));
-    if is_maven(&command) {
-        // Goals of plugins, such as `javadoc:jar`, come after the tests and test nothing.
-        command.argv.retain(|word| word.starts_with('-') || !word.contains(':'));
-        // Another job has compiled the code, and passes it on.
-        command.argv.retain(|word| !word.starts_with("-Dmaven.main.skip"));
-    }
-    Some(command)
 }
 
 #[cfg(test)]

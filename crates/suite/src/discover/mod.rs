@@ -115,7 +115,8 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
                 }
             }
             all.extend(in_turn);
-            let all = all.into_iter().flat_map(|command| steps.as_rake(command));
+            let all = all.into_iter().map(|command| steps.as_built(command));
+            let all = all.flat_map(|command| steps.as_rake(command));
             let mut all: Vec<TestCommand> = all.flat_map(|command| steps.as_make(command, &of_ci)).collect();
             let mut distinct: Vec<TestCommand> = Vec::new();
             all.retain(|command| {
@@ -261,7 +262,8 @@ fn modules(checkout: &Checkout) -> impl Iterator<Item = Option<RepoPath>> {
     let paths = checkout.paths().into_iter().map(RepoPath::as_str);
     let directories = paths.filter_map(|path| {
         let (directory, name) = path.rsplit_once('/')?;
-        let is_input = |part: &str| matches!(part, "src" | "testdata" | "vendor" | "node_modules");
+        let is_input =
+            |part: &str| part.starts_with('.') || matches!(part, "src" | "testdata" | "vendor" | "node_modules");
         let is_manifest = Framework::ALL
             .iter()
             .any(|framework| framework.spec().modules.contains(&name));

@@ -1,8 +1,9 @@
 //! Python projects: pytest where the project uses it, else the standard library's `unittest`.
 
+mod django;
 pub(super) mod hatch;
 pub(super) mod nox;
-mod tasks;
+pub(super) mod tasks;
 pub(super) mod tox;
 
 pub(crate) use tox::tox_requirements;

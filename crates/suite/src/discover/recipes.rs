@@ -110,7 +110,14 @@ struct Given<'a> {
 
 /// The targets that are requested, and the variables that are set. `None` if the command has other arguments.
 fn targets(words: &[String]) -> Option<(Vec<&str>, BTreeMap<&str, &str>)> {
-    const HARMLESS: [&str; 5] = ["-s", "--silent", "--quiet", "-k", "--keep-going"];
+    const HARMLESS: [&str; 6] = [
+        "-s",
+        "--silent",
+        "--quiet",
+        "-k",
+        "--keep-going",
+        "--no-print-directory",
+    ];
     let (mut targets, mut given) = (Vec::new(), BTreeMap::new());
     for word in words.iter().map(String::as_str) {
         if HARMLESS.contains(&word) || word.starts_with("-j") {

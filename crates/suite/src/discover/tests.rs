@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::*;
 
+mod builds;
 mod chosen;
 mod idioms;
 mod left_out;

@@ -2,6 +2,7 @@
 
 use super::directory::Directory;
 use super::javascript;
+use super::python::tasks::starts_unittest;
 use super::step::tool::is_for_packages;
 use crate::framework::Framework;
 use crate::frameworks::spec::CommandLine;
@@ -79,5 +80,9 @@ pub(super) fn framework_of(root: &Directory<'_>, words: &[String]) -> Framework 
         let mut all = all;
         all.find(|framework| framework.spec().words.iter().any(|word| line.has(word)))
     };
-    by_program.or_else(by_word).unwrap_or(Framework::Other)
+    let by_script = || starts_unittest(root, words).then_some(Framework::Unittest);
+    by_program
+        .or_else(by_word)
+        .or_else(by_script)
+        .unwrap_or(Framework::Other)
 }

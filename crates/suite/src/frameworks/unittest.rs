@@ -23,7 +23,10 @@ pub(super) const SPEC: Spec = Spec {
     runtime: Some(Runtime::Python),
     installers: &["python3", "uv"],
     words: &["unittest"],
-    is_check: |line| line.program() == "unittest",
+    is_check: |line| match line.program() {
+        "django" | "django-admin" | "manage.py" => line.subcommand() == "test",
+        program => program == "unittest",
+    },
     reporter,
     filter: |command, only| names(&command.argv, only),
     part,
@@ -38,10 +41,16 @@ pub(super) const SPEC: Spec = Spec {
 fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
     invocation.after("discover", "-v");
     invocation.after("unittest", "-v");
-    if invocation.argv.iter().any(|word| word.ends_with("manage.py")) {
+    if is_django(&invocation.argv) {
         invocation.after("test", "--verbosity=2");
     }
     invocation
+}
+
+/// Whether a command runs Django's test runner, which takes labels of tests.
+fn is_django(argv: &[String]) -> bool {
+    let by_module = argv.windows(2).any(|pair| pair[0] == "-m" && pair[1] == "django");
+    by_module || argv.iter().any(|word| word.ends_with("manage.py"))
 }
 
 /// The modules of the tests that belong to these files.
@@ -76,7 +85,7 @@ fn names(argv: &[String], only: &[String]) -> Option<Vec<String>> {
         return Some(narrowed);
     }
     let mut narrowed = argv.to_vec();
-    if runner.is_none() && argv.iter().any(|word| word.ends_with("manage.py")) && only.iter().all(whole) {
+    if runner.is_none() && is_django(argv) && only.iter().all(whole) {
         narrowed.extend(only.iter().cloned());
     } else {
         narrowed.extend(only.iter().map(|name| format!("-k{name}")));

@@ -37,8 +37,8 @@ pub(super) struct Scope {
     pub(super) inputs: BTreeMap<String, String>,
     /// `Linux`, `macOS` or `Windows`.
     pub(super) runner_os: Option<&'static str>,
-    /// Whether jobs for Windows count, too.
-    pub(super) on_windows: bool,
+    /// The system whose jobs count, too: `macOS` or `Windows`.
+    pub(super) elsewhere: Option<&'static str>,
     /// Whether it is about what a change of the code runs, and not about a run that there was.
     pub(super) is_for_changes: bool,
     /// The event, unless it is a pull request.

@@ -43,7 +43,7 @@ pub fn ci_workflows<'p>(
             is_for_pull_requests: workflow
                 .get("on")
                 .is_some_and(|on| events(on).any(|event| event == "pull_request")),
-            has_tests: workflows_steps(path, &workflow, false, &mut files)
+            has_tests: workflows_steps(path, &workflow, None, &mut files)
                 .iter()
                 .any(|(rank, _)| is_usual(*rank)),
         });

@@ -174,7 +174,7 @@ fn called_scope(job: &Node, scope: &Scope, called: &str, files: &mut WorkflowFil
     Some(Scope {
         inputs: inputs(declared, job.get("with"), scope),
         runner_os: scope.runner_os,
-        on_windows: scope.on_windows,
+        elsewhere: scope.elsewhere,
         is_for_changes: scope.is_for_changes,
         ..Scope::default()
     })

@@ -20,10 +20,25 @@ pub(super) struct Around<'a> {
     pub(super) checkout: Option<String>,
 }
 
+impl Around<'_> {
+    /// A step that runs nothing.
+    pub(super) fn nothing(&self) -> Script {
+        Script {
+            text: String::new(),
+            directory: None,
+            env: self.scope.env.clone(),
+            own_env: BTreeSet::new(),
+            sets: Vec::new(),
+        }
+    }
+}
+
 /// What a step runs.
 pub(super) struct Script {
     pub(super) text: String,
     pub(super) directory: Option<RepoPath>,
     pub(super) env: BTreeMap<String, String>,
     pub(super) own_env: BTreeSet<String>,
+    /// The variables that it sets for the steps after it; without a value, if only a runner would know it.
+    pub(super) sets: Vec<(String, Option<String>)>,
 }

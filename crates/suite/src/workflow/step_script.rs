@@ -7,7 +7,8 @@ use greenlight_anchor::RepoPath;
 use super::action_commands::command_of_action;
 use super::actions::installed_by_action;
 use super::composite::{composite, joined};
-use super::expression::{interpolate_known, is_false};
+use super::exported::exported;
+use super::expression::{interpolate_known, is_false, is_true};
 use super::files::in_tree;
 use super::run_script::{Around, MAX_SCRIPT, MAX_VALUE, MAX_VARIABLES, Script};
 use super::script_text::{builds_elsewhere, without_unknown_settings};
@@ -23,6 +24,23 @@ const MAX_ACTIONS: usize = 4;
 /// <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#defaultsrunshell>
 const SHELLS: [&str; 2] = ["bash", "sh"];
 
+/// What each of these steps runs, where that is known. A step can set variables for those after it.
+pub(super) fn in_turn(
+    steps: &[Node],
+    around: &mut Around<'_>,
+    depth: usize,
+    files: &mut WorkflowFiles<'_, '_>,
+) -> Vec<Option<Script>> {
+    let mut scripts = Vec::new();
+    for step in steps {
+        let script = script(step, around, depth, files);
+        let sets = script.as_ref().map(|script| script.sets.clone());
+        set_variables(&mut around.scope, sets.unwrap_or_default());
+        scripts.push(script);
+    }
+    scripts
+}
+
 /// What a step runs. `None` if the workflow does not say so, or says that the step is skipped.
 pub(super) fn script(
     step: &Node,
@@ -30,6 +48,19 @@ pub(super) fn script(
     depth: usize,
     files: &mut WorkflowFiles<'_, '_>,
 ) -> Option<Script> {
+    let mut script = certain(step, around, depth, files)?;
+    // A step with an unknown condition may be skipped.
+    if step
+        .get("if")
+        .is_some_and(|condition| !is_true(condition, &around.scope))
+    {
+        script.sets.iter_mut().for_each(|(_, value)| *value = None);
+    }
+    Some(script)
+}
+
+/// What a step runs if it is not skipped.
+fn certain(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFiles<'_, '_>) -> Option<Script> {
     if step
         .get("if")
         .is_some_and(|condition| is_false(condition, &around.scope))
@@ -48,6 +79,7 @@ pub(super) fn script(
                 directory: None,
                 env: scope.env,
                 own_env: BTreeSet::new(),
+                sets: Vec::new(),
             });
         }
         return in_action(&local(uses)?, (step, scope), (around, depth), files);
@@ -60,7 +92,9 @@ pub(super) fn script(
     let shell = match setting("shell") {
         Some(shell) => interpolate(shell.text()?, &scope)?,
         // The default shell on Windows is not a POSIX shell.
-        None if scope.runner_os == Some("Windows") && !(scope.on_windows && is_plain(run)) => return None,
+        None if scope.runner_os == Some("Windows") && !(scope.elsewhere == Some("Windows") && is_plain(run)) => {
+            return None;
+        }
         None => "bash".into(),
     };
     let program = shell.split_whitespace().next()?.rsplit('/').next()?;
@@ -74,10 +108,12 @@ pub(super) fn script(
         None => String::new(),
     };
     let directory = in_tree(&directory)?;
+    let text = interpolate(run, &scope)
+        .or_else(|| interpolate(&without_unknown_settings(run, &scope), &scope))
+        .or_else(|| interpolate_known(run, UNKNOWN, &scope).filter(|text| !starts_unknown(text)))?;
     Some(Script {
-        text: interpolate(run, &scope)
-            .or_else(|| interpolate(&without_unknown_settings(run, &scope), &scope))
-            .or_else(|| interpolate_known(run, UNKNOWN, &scope).filter(|text| !starts_unknown(text)))?,
+        sets: exported(&text, &scope.env),
+        text,
         directory: in_checkout(directory, around.checkout.as_deref())?,
         env: scope.env,
         own_env: step
@@ -141,7 +177,7 @@ pub(super) fn set_variables(scope: &mut Scope, values: Vec<(String, Option<Strin
 }
 
 /// What a local composite action runs, as one script: its tests after what it installs and builds for them, or only the
-/// latter. `None` if it does neither.
+/// latter. `None` if it does neither, and sets no variable.
 fn in_action(
     path: &str,
     (step, scope): (&Node, Scope),
@@ -152,7 +188,7 @@ fn in_action(
         return None;
     }
     let action = composite(path, files)?;
-    let around = Around {
+    let mut around = Around {
         scope: Scope {
             inputs: inputs(action.get("inputs"), step.get("with"), &scope),
             ..scope
@@ -164,9 +200,12 @@ fn in_action(
     let steps = action.get("runs")?.get("steps")?.items();
     files.look_at(steps.len())?;
     // An unknown script might run tests too, but scripts with tests are usually plain.
-    let all: Vec<Script> = steps
+    let all = in_turn(steps, &mut around, depth + 1, files).into_iter().flatten();
+    let all: Vec<Script> = all.collect();
+    let sets: Vec<_> = all
         .iter()
-        .filter_map(|step| script(step, &around, depth + 1, files))
+        .flat_map(|script| script.sets.clone())
+        .take(MAX_VARIABLES)
         .collect();
     let runs_tests = |script: &Script| runs_tests(&script.text, &script.env);
     let is_test = |script: &Script| runs_tests(script) && !only_checks(&script.text, &script.env);
@@ -179,6 +218,8 @@ fn in_action(
         .into_iter()
         .filter(|script| is_wanted(script) || installs(&script.text, &script.env))
         .collect();
-    let last = wanted.iter().rposition(is_wanted).or(wanted.len().checked_sub(1))?;
-    joined(wanted, last)
+    let last = wanted.iter().rposition(is_wanted).or(wanted.len().checked_sub(1));
+    let main = last.and_then(|last| joined(wanted, last));
+    let main = main.or_else(|| (!sets.is_empty()).then(|| around.nothing()));
+    main.map(|script| Script { sets, ..script })
 }

@@ -7,12 +7,10 @@ use greenlight_readers::ci_step::{CiScript, CiStep};
 
 use super::actions::{checkout_path, runtime, service, set_up};
 use super::composite::set_up_by_action;
-use super::exported::exported;
-use super::expression::is_true;
 use super::run_script::{Around, Script};
 use super::script_text::calls_tests;
 use super::shown::find;
-use super::step_script::{add_variables, script, set_variables};
+use super::step_script::{add_variables, in_turn, script};
 use super::{Failed, JobMatch, Node, Scope, WorkflowFiles, interpolate, needed};
 use crate::ci_install::installs;
 use crate::discover::{only_checks, runs_tests, tests_may_fail};
@@ -98,25 +96,15 @@ impl<'w> WorkflowJob<'w> {
         installing(self.scripts(count, files).0)
     }
 
-    /// What each of its first steps runs, where that is known, and the context of the step after them: a step can set
-    /// variables for those after it.
+    /// What each of its first steps runs, where that is known, and the context of the step after them.
     fn scripts(&self, count: usize, files: &mut WorkflowFiles<'_, '_>) -> (Vec<Option<Script>>, Around<'w>) {
         let mut around = Around {
             scope: self.scope.clone(),
             defaults: self.defaults.clone(),
             checkout: self.checkout.clone(),
         };
-        let mut scripts = Vec::new();
-        for step in self.steps.iter().take(count) {
-            let script = script(step, &around, 0, files);
-            let set = script.as_ref().map(|script| exported(&script.text, &script.env));
-            // A step with an unknown condition may be skipped.
-            let is_certain = step.get("if").is_none_or(|condition| is_true(condition, &around.scope));
-            let set = set.unwrap_or_default().into_iter();
-            let set = set.map(|(name, value)| (name, value.filter(|_| is_certain)));
-            set_variables(&mut around.scope, set.collect());
-            scripts.push(script);
-        }
+        let steps = &self.steps[..count.min(self.steps.len())];
+        let scripts = in_turn(steps, &mut around, 0, files);
         (scripts, around)
     }
 
@@ -190,8 +178,7 @@ pub(super) fn with_tests(
     let (key, _) = place.workflow.get("jobs")?.entries().get(place.job)?;
     let job = WorkflowJob::of(place, files)?;
     match job.scope.runner_os {
-        Some("Windows") if job.scope.on_windows => {}
-        Some("macOS" | "Windows") => return None,
+        Some(system @ ("macOS" | "Windows")) if job.scope.elsewhere != Some(system) => return None,
         _ => {}
     }
     let scripts = job.scripts(job.steps.len(), files).0.into_iter().enumerate();

@@ -37,10 +37,10 @@ pub fn test_steps<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mut 
     let mut files = WorkflowFiles::new(read);
     let mut found: Vec<(u32, CiStep)> = Vec::new();
     let paths: Vec<&RepoPath> = paths.into_iter().collect();
-    let mut of_github = |on_windows: bool, files: &mut WorkflowFiles<'_, '_>| {
+    let mut of_github = |elsewhere: Option<&'static str>, files: &mut WorkflowFiles<'_, '_>| {
         for path in workflows(paths.iter().copied()) {
             if let Some(workflow) = files.document(path.as_str()) {
-                found.extend(workflows_steps(path, &workflow, on_windows, files));
+                found.extend(workflows_steps(path, &workflow, elsewhere, files));
             }
         }
         (
@@ -48,12 +48,12 @@ pub fn test_steps<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mut 
             found.iter().any(|(rank, _)| is_usual(*rank)),
         )
     };
-    let (has_any, has_usual) = of_github(false, &mut files);
+    let (has_any, has_usual) = of_github(None, &mut files);
     if !has_usual {
         let mut steps = other_ci::test_steps(paths.iter().copied(), &mut files);
         steps.truncate(MAX_STEPS);
         // What is tested on Windows alone is tested all the same.
-        if !steps.is_empty() || !has_any && !of_github(true, &mut files).0 {
+        if !steps.is_empty() || !has_any && !of_github(Some("Windows"), &mut files).0 {
             return steps;
         }
     }
@@ -74,11 +74,38 @@ pub(super) fn workflows<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> im
     paths.into_iter().filter(|path| is_workflow(path)).take(MAX_WORKFLOWS)
 }
 
-/// The steps of one workflow that run tests, with their ranks. None if it is not for changes of the code.
+/// The steps of one workflow that run tests, with their ranks. None if it is not for changes of the code. What it tests
+/// on macOS alone is tested all the same.
 pub(super) fn workflows_steps(
     path: &RepoPath,
     workflow: &Rc<Node>,
-    on_windows: bool,
+    elsewhere: Option<&'static str>,
+    files: &mut WorkflowFiles<'_, '_>,
+) -> Vec<(u32, CiStep)> {
+    let found = steps_on(path, workflow, elsewhere, files);
+    if found.is_empty() && elsewhere.is_none() && !is_for_apple(path) {
+        return steps_on(path, workflow, Some("macOS"), files);
+    }
+    found
+}
+
+/// Whether a workflow is named after what other systems do not have.
+fn is_for_apple(path: &RepoPath) -> bool {
+    const NAMES: [&str; 8] = ["apple", "darwin", "ios", "mac", "macos", "osx", "swift", "xcode"];
+    let stem = path
+        .as_str()
+        .strip_prefix(WORKFLOWS)
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    stem.split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|part| NAMES.contains(&part))
+}
+
+/// The steps of one workflow that run tests on Linux, and on another system.
+fn steps_on(
+    path: &RepoPath,
+    workflow: &Rc<Node>,
+    elsewhere: Option<&'static str>,
     files: &mut WorkflowFiles<'_, '_>,
 ) -> Vec<(u32, CiStep)> {
     let mut found = Vec::new();
@@ -93,7 +120,7 @@ pub(super) fn workflows_steps(
             path: path.clone(),
             workflow: Rc::clone(workflow),
             scope: Scope {
-                on_windows,
+                elsewhere,
                 is_for_changes: true,
                 ..Scope::default()
             },

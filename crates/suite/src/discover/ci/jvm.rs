@@ -1,6 +1,8 @@
 //! What commands of Maven and Gradle test: everything, or some modules, tasks or tests.
 
 use super::arguments::arguments;
+use crate::discover::directory::Directory;
+use crate::discover::step::tool::names_no_goal;
 use crate::test_command::TestCommand;
 
 /// Whether a command runs a part of the tests.
@@ -67,6 +69,26 @@ fn names_modules(command: &TestCommand) -> bool {
     let mut plain = words().filter(|word| !word.starts_with('-'));
     let is_lifecycle = |word: &str| matches!(word, "test" | "package" | "verify" | "install");
     words().any(|word| word.contains(':') && !word.starts_with('-')) && !(is_maven(command) && plain.any(is_lifecycle))
+}
+
+/// Adds the goals that a pom names for commands without any, as those of Apache's libraries are. `None` if it names none:
+/// then Maven only fails. <https://maven.apache.org/pom.html#basebuild-element>
+pub(super) fn add_default_goals(place: &Directory<'_>, command: &mut TestCommand) -> Option<()> {
+    const MAX_GOALS: usize = 30;
+    if !is_maven(command) || !names_no_goal(&command.argv[1..]) {
+        return Some(());
+    }
+    let pom = place.text("pom.xml")?;
+    let (_, rest) = pom.split_once("<defaultGoal>")?;
+    let (goals, _) = rest.split_once("</defaultGoal>")?;
+    let is_plain = |goal: &str| goal.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:@".contains(c));
+    let goals: Vec<&str> = goals.split_whitespace().take(MAX_GOALS).collect();
+    let tests = goals
+        .iter()
+        .any(|goal| matches!(*goal, "test" | "package" | "verify" | "install"));
+    (tests && goals.iter().all(|goal| is_plain(goal) && !goal.starts_with('-'))).then_some(())?;
+    command.argv.extend(goals.into_iter().map(String::from));
+    Some(())
 }
 
 pub(super) fn is_maven(command: &TestCommand) -> bool {

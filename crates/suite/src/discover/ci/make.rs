@@ -36,6 +36,32 @@ impl StepCommands<'_> {
         }
     }
 
+    /// Leaves out `make tests` where the same job runs `make check` with a Makefile that `configure` writes: it only builds
+    /// the tests.
+    pub(super) fn leave_out_builds(&mut self) {
+        let makes = |command: &TestCommand, wanted: &[&str]| {
+            let place = Directory {
+                checkout: self.checkout,
+                directory: command.directory.clone(),
+            };
+            let is_make = matches!(command.argv.first().map(String::as_str), Some("make" | "gmake"));
+            let is_there = MAKEFILES.iter().any(|name| place.has(name));
+            is_make && !is_there && matches!(targets(command).as_slice(), [target] if wanted.contains(target))
+        };
+        let checks: Vec<TestCommand> = self
+            .other
+            .iter()
+            .filter(|other| makes(other, &["check", "test"]))
+            .cloned()
+            .collect();
+        let runs_them = |command: &TestCommand, check: &TestCommand| {
+            (&check.source, &check.directory) == (&command.source, &command.directory)
+        };
+        let mut other = std::mem::take(&mut self.other);
+        other.retain(|command| !makes(command, &["tests"]) || !checks.iter().any(|check| runs_them(command, check)));
+        self.other = other;
+    }
+
     fn is_make_test(&self, command: &TestCommand) -> bool {
         let place = Directory {
             checkout: self.checkout,

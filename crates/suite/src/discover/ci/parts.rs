@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::own::{is_of_another_package, with_variables};
-use super::purpose::{is_of_unit_tests, leave_out_coverage, names_packages, packages, paths_of_python};
+use super::purpose::{
+    is_of_unit_tests, leave_out_coverage, names_deep_folders, names_packages, packages, paths_of_python,
+};
 use super::{MAX_PARTS, StepCommands, is_alike};
 use crate::discover::directory::Directory;
 use crate::discover::{MAX_COMMANDS, python};
@@ -71,13 +73,18 @@ impl StepCommands<'_> {
     }
 }
 
-/// Whether a part, with the others, may be all that CI tests. A folder or a package alone may be a special case.
+/// Whether a part, with the others, may be all that CI tests. A folder or a package alone may be a special case, but not
+/// several folders.
 fn is_all_there_is(part: &TestCommand, all: &[TestCommand]) -> bool {
     match ecosystem(part) {
         Ecosystem::Go => !names_packages(&part.argv) || packages(&part.argv).count() >= MIN_PACKAGES,
         Ecosystem::Python => {
-            let mut alike = all.iter().filter(|other| is_alike(other, part));
-            alike.any(|other| paths_of_python(&other.argv).any(is_of_unit_tests))
+            let alike = || all.iter().filter(|other| is_alike(other, part));
+            let folders: BTreeSet<&str> = alike()
+                .filter(|other| names_deep_folders(other))
+                .flat_map(|other| paths_of_python(&other.argv))
+                .collect();
+            folders.len() > 1 || alike().any(|other| paths_of_python(&other.argv).any(is_of_unit_tests))
         }
         _ => true,
     }

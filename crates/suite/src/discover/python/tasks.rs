@@ -6,8 +6,8 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use super::nox;
 use super::tox::{MAX_TEXT, resolved, tox, tox_table};
+use super::{django, nox};
 use crate::discover::directory::Directory;
 use crate::discover::step::tool::{inline_tests, is_test_module};
 use crate::framework::Framework;
@@ -208,16 +208,16 @@ pub(super) fn runner(place: &Directory<'_>, words: &[String]) -> Option<(Framewo
         argv.extend(after.filter(|word| has(place, word)).cloned());
         return Some((Framework::Unittest, argv));
     }
-    let manage = words.iter().find(|word| is(word, "manage.py") && has(place, word))?;
-    let arguments = after("manage.py").filter(|arguments| arguments.first().is_some_and(|word| word == "test"))?;
-    let mut argv = vec!["python3".to_string(), manage.clone(), "test".into()];
-    argv.extend(
-        arguments[1..]
-            .iter()
-            .filter(|word| !word.starts_with('-') && !word.contains('{'))
-            .cloned(),
-    );
+    let argv = django::tests(place, words)?;
     Some((Framework::Unittest, argv))
+}
+
+/// Whether a command runs a script of the project that starts `unittest`, or Django's tests.
+pub(in crate::discover) fn starts_unittest(place: &Directory<'_>, words: &[String]) -> bool {
+    let is_python = words.first().is_some_and(|word| word.starts_with("python"));
+    let script = words.iter().find(|word| is_own_runner(word)).filter(|_| is_python);
+    let text = script.and_then(|script| place.text(script.trim_start_matches("./")));
+    text.is_some_and(|text| text.len() <= MAX_TEXT && (text.contains("unittest") || text.contains("django")))
 }
 
 /// `runtests.py`, `tests/run_tests.py`: the script with which a project runs its tests, usually Django's.

@@ -3,6 +3,8 @@
 mod installs;
 mod named;
 mod package;
+mod placeholders;
+mod plugins;
 mod table;
 
 use std::collections::BTreeMap;
@@ -12,6 +14,8 @@ use regex::Regex;
 
 use self::named::{environments, of_list};
 pub(in crate::discover) use self::package::without_package;
+pub(super) use self::placeholders::resolved;
+use self::placeholders::{in_root, resolved_with, rooted, with_variables};
 use self::table::of_table;
 pub(super) use self::table::tox_table;
 use crate::discover::directory::Directory;
@@ -33,31 +37,8 @@ const MAX_READ: usize = 2_000;
 
 /// `py311: `, `!lint, py{39,310}-django: `
 static FACTOR: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^[\w.!,{}-]+(?:, *[\w.!,{}-]+)*: +"));
-/// `{posargs:tests}` and `{args:tests}`
-static DEFAULT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"\{(?:posargs|args)(?::([^{}]*))?\}"));
 /// `{[testenv]commands}`
 static REFERENCE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\{\[([^\]{}]+)\]([\w-]+)\}$"));
-
-/// The text with the names that tox has for the project's folder, and for the separator of paths.
-fn in_root(text: &str) -> String {
-    rooted(text, ".")
-}
-
-/// The same where the project's folder has this path.
-fn rooted(text: &str, root: &str) -> String {
-    text.replace("{toxinidir}", root)
-        .replace("{tox_root}", root)
-        .replace("{/}", "/")
-}
-
-/// The words of a line if all its placeholders can be filled in.
-pub(super) fn resolved(line: &str) -> Option<Vec<String>> {
-    let mut line = in_root(line).replace("{envpython}", "python3");
-    for _ in 0..3 {
-        line = DEFAULT.as_ref()?.replace_all(&line, "$1").into_owned();
-    }
-    shlex::split(&line)
-}
 
 /// What a call of tox runs.
 #[derive(Debug, Default)]
@@ -104,6 +85,7 @@ pub(in crate::discover) fn call(
         .map(|name| name.trim().to_owned())
         .filter(|name| !name.is_empty())
         .collect();
+    let listed = plugins::chosen(listed, &sections, variables);
     let (names, others) = match (names.is_empty(), of_list(&listed)) {
         (false, _) => (names, Vec::new()),
         (true, Some((first, others))) => (vec![first], others),
@@ -112,6 +94,7 @@ pub(in crate::discover) fn call(
     let environments = names.into_iter().map(|name| Environment {
         sections: &sections,
         name,
+        variables,
     });
     let scripts: Vec<String> = environments.filter_map(|environment| environment.script()).collect();
     let others = others.into_iter().map(str::to_owned).collect();
@@ -136,6 +119,8 @@ const OUTSIDE: [&str; 10] = [
 struct Environment<'s> {
     sections: &'s Sections,
     name: &'s str,
+    /// Those that the call of tox has.
+    variables: &'s BTreeMap<String, String>,
 }
 
 impl Environment<'_> {
@@ -156,18 +141,21 @@ impl Environment<'_> {
         let above = vec![".."; parts.count()].join("/");
         let root = if above.is_empty() { "." } else { above.as_str() };
         let variables = self.lines("setenv").into_iter().chain(self.lines("set_env"));
+        let mut known = self.variables.clone();
         for line in variables {
             let (name, value) = line.split_once('=').unwrap_or_default();
             let (name, value) = (name.trim(), rooted(value.trim(), root));
+            let value = with_variables(&value, &known)?;
             // A value with other placeholders would have to be computed.
-            if let Ok(value) = shlex::try_quote(&value)
+            if let Ok(quoted) = shlex::try_quote(&value)
                 && !value.contains('{')
                 && is_name(name)
             {
-                script += &format!("export {name}={value}\n");
+                script += &format!("export {name}={quoted}\n");
+                known.insert(name.to_owned(), value.clone());
             }
         }
-        for line in self.installs() {
+        for line in self.installs(&known) {
             script += &shlex::try_join(line.iter().map(String::as_str)).ok()?;
             script.push('\n');
         }
@@ -177,7 +165,7 @@ impl Environment<'_> {
             }
             script += &format!("cd {}\n", shlex::try_quote(directory.trim()).ok()?);
         }
-        for line in self.commands("commands") {
+        for line in self.commands("commands", &known) {
             script += &shlex::try_join(line.iter().map(String::as_str)).ok()?;
             script.push('\n');
         }
@@ -203,9 +191,9 @@ impl Environment<'_> {
     }
 
     /// The commands of a setting, as far as their placeholders can be filled in.
-    fn commands(&self, key: &str) -> Vec<Vec<String>> {
+    fn commands(&self, key: &str, variables: &BTreeMap<String, String>) -> Vec<Vec<String>> {
         let lines = self.lines(key);
-        let resolved = |line: &String| resolved(without_marks(line));
+        let resolved = |line: &String| resolved_with(without_marks(line), variables);
         lines.iter().filter_map(resolved).collect()
     }
 
@@ -387,7 +375,18 @@ fn sections(text: &str) -> Sections {
             keys.insert(key.clone(), value.trim().to_string());
         }
     }
-    sections
+    for_each_name(sections)
+}
+
+/// `[testenv:py{39,310}]` is a section for each of its environments.
+fn for_each_name(sections: Sections) -> Sections {
+    let mut each = Sections::new();
+    let (several, plain): (Sections, Sections) = sections.into_iter().partition(|(name, _)| name.contains('{'));
+    for (name, keys) in several {
+        each.extend(expanded(&name).into_iter().map(|name| (name, keys.clone())));
+    }
+    each.extend(plain);
+    each
 }
 
 #[cfg(test)]

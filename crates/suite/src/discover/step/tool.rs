@@ -1,14 +1,19 @@
 //! Recognises tools that run tests or checks, also behind wrappers.
 
 mod cargo;
+mod go;
+mod java;
 mod names;
+mod own_script;
 mod passive;
 mod php;
 mod python;
 
+pub(in crate::discover) use self::java::names_no_goal;
 pub(in crate::discover) use self::names::build_project;
 use self::names::has_tests_in_name;
 pub(crate) use self::names::{is_other_tool, is_task};
+use self::own_script::{is_own_script, script};
 use self::passive::runs_nothing;
 pub(in crate::discover) use self::python::{inline_tests, is_test_module};
 use crate::framework::Framework;
@@ -93,6 +98,7 @@ pub(in crate::discover) fn unwrapped(mut words: Vec<String>) -> Vec<String> {
     let words = words.split_off(start);
     let inner = of_composer(&words).or_else(|| passive::of_coverage(&words));
     let inner = inner.or_else(|| cargo::plain(&words)).or_else(|| php::plain(&words));
+    let inner = inner.or_else(|| go::plain(&words));
     inner.unwrap_or(words)
 }
 
@@ -254,20 +260,21 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
         return framework;
     }
     if *first == "go" && sub == "run" {
-        // `go run github.com/onsi/ginkgo/v2/ginkgo -r`, `go run gotest.tools/gotestsum@latest -- -race ./...`
+        // `go run github.com/onsi/ginkgo/v2/ginkgo -r`
         let at = rest
             .iter()
             .position(|word| word.contains('/') && !word.starts_with(['-', '.']))?;
         let name = rest[at].split('@').next().and_then(|path| path.rsplit('/').next())?;
         let tool: Vec<&str> = [name].into_iter().chain(rest[at + 1..].iter().copied()).collect();
-        return by_name(&tool, depth + 1).filter(|_| matches!(name, "ginkgo" | "gotestsum"));
+        return by_name(&tool, depth + 1).filter(|_| name == "ginkgo");
     }
     if first.starts_with("python") {
         if let Some(at) = shell::python_module(rest) {
             return by_name(&rest[at..], depth + 1)
                 .or_else(|| is_test_module(rest[at]).then_some(Some(Framework::Unittest)));
         }
-        if inline_tests(rest).is_some() {
+        let script = script(first, rest).filter(|at| rest[*at].rsplit('/').next() == Some("manage.py"));
+        if script.is_some_and(|at| rest.get(at + 1) == Some(&"test")) || inline_tests(rest).is_some() {
             return Some(Some(Framework::Unittest));
         }
     }
@@ -322,45 +329,6 @@ fn without_packages<'w>(words: &[&'w str]) -> impl Iterator<Item = &'w str> {
     })
 }
 
-/// The index of the script in the arguments of an interpreter, as in `php -d memory_limit=-1 phpunit`.
-fn script(interpreter: &str, arguments: &[&str]) -> Option<usize> {
-    let with_value: &[&str] = match interpreter {
-        "php" => &["-d", "-c"],
-        "ruby" | "perl" => &["-I", "-r"],
-        _ => &["-r", "--require", "--import", "--loader"],
-    };
-    let mut at = 0;
-    loop {
-        let word = *arguments.get(at)?;
-        at += match word.starts_with('-') {
-            false => return Some(at),
-            true if with_value.contains(&word) => 2,
-            true => 1,
-        };
-    }
-}
-
-/// Whether a command runs a script of the project that is named after its purpose, or is told it.
-fn is_own_script(first: &str, rest: &[&str]) -> bool {
-    let stem = first.rsplit_once('.').map_or(first, |(stem, _)| stem);
-    let is_named = |path: &str| {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        is_task(name.strip_suffix(".sh").unwrap_or(name))
-    };
-    match (first, rest) {
-        ("bash" | "sh" | "dash", [script, rest @ ..]) if !script.starts_with('-') => {
-            is_named(script) || (script.ends_with(".sh") && rest.iter().any(|word| is_task(word)))
-        }
-        // `test` alone is a command of every shell.
-        (_, []) => is_task(stem) && first != "test",
-        ("node" | "python" | "python3" | "ruby" | "php" | "perl", [script, ..]) if !script.starts_with('-') => {
-            let mut parts = script.split(['/', '.', '-', '_']);
-            parts.any(|part| matches!(part, "test" | "tests" | "spec"))
-        }
-        _ => first.ends_with(".sh") && (is_named(first) || rest.iter().any(|word| is_task(word))),
-    }
-}
-
 /// Whether a command runs what a project names as its tests or checks, or a tool that does nothing else.
 fn of_project(first: &str, rest: &[&str], sub: &str) -> bool {
     let has_task = rest.iter().any(|word| is_task(word));
@@ -387,8 +355,9 @@ fn of_project(first: &str, rest: &[&str], sub: &str) -> bool {
         // `mix deps.get --only test` installs.
         "mix" => is_task(sub) || sub == "do" && has_task,
         "ninja" | "invoke" | "inv" | "hatch" | "swift" | "sbt" | "lein" | "deno" | "zig" | "flutter" | "dart"
-        | "bazel" | "rails" | "meson" | "wasm-pack" => has_task,
+        | "bake" | "bazel" | "rails" | "meson" | "wasm-pack" => has_task,
         "dotnet" if sub == "run" => build_project(rest).is_some(),
+        "mvn" | "mvnw" => names_no_goal(rest) && !rest.is_empty(),
         "tox" | "nox" | "trunk" => true,
         other => CHECKS.contains(&other),
     }

@@ -125,3 +125,58 @@ fn what_fails_is_run_in_the_project_that_it_belongs_to() {
     near(&rust, "crates/out/src/lib.rs", "cd crates/out && cargo test");
     near(&rust, "README.md", "cargo test --workspace");
 }
+
+/// The commands of a project whose only job has this step.
+fn of_ci(step: &str, files: &[(&str, &str)]) -> Vec<String> {
+    let found = idioms::commands_of_job(&format!("steps: [{{{step}}}]"), files);
+    found.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn several_folders_of_tests_are_all_tests() {
+    let tox =
+        "[testenv]\nsetenv =\n    PART=tests/core\n    web: PART=tests/web\ncommands = pytest {posargs: {env:PART}}\n";
+    let files = [
+        ("tox.ini", tox),
+        ("tests/core/test_a.py", "def test_a(): 0\n"),
+        ("tests/web/test_b.py", "def test_b(): 0\n"),
+    ];
+    assert_eq!(
+        of_ci("run: tox, env: {TOXENV: 'py,web'}", &files),
+        [
+            "PART=tests/core python3 -m pytest tests/core",
+            "PART=tests/web python3 -m pytest tests/web"
+        ]
+    );
+    // One folder may be a special case.
+    assert_eq!(of_ci("run: tox -e py", &files), ["python3 -m pytest"]);
+}
+
+#[test]
+fn a_script_that_starts_unittest_runs_as_in_ci() {
+    let test = ("tests/test_a.py", "def test_a(): 0\n");
+    let files = [("runtests.py", "import unittest\nunittest.main('tests')\n"), test];
+    let step = "run: python runtests.py --user=root -v2, env: {BACKEND: sqlite}";
+    assert_eq!(of_ci(step, &files), ["BACKEND=sqlite python3 runtests.py"]);
+    // What another one prints is not known.
+    let files = [("runtests.py", "import own\nown.main()\n"), test];
+    assert_eq!(of_ci(step, &files)[0], "python3 -m pytest");
+}
+
+#[test]
+fn tests_of_django_run_with_its_settings() {
+    let files = [
+        ("tests/test_a.py", "def test_a(): 0\n"),
+        ("manage.py", "import django\n"),
+    ];
+    for (line, expected) in [
+        (
+            "python -W error -m coverage run -m django test -v2 tests --settings=tests.settings",
+            "python3 -W error -m django test tests --settings=tests.settings",
+        ),
+        ("django-admin test --parallel 2", "python3 -m django test"),
+        ("./manage.py test --tag fast", "python3 ./manage.py test --tag fast"),
+    ] {
+        assert_eq!(of_ci(&format!("run: {line}"), &files)[0], expected, "{line}");
+    }
+}

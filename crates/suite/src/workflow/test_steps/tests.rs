@@ -188,3 +188,44 @@ fn tests_of_how_parts_work_together_are_named_and_not_run() {
         ]
     );
 }
+
+#[test]
+fn a_workflow_that_tests_on_macos_alone_tests_here() {
+    let found = |name: &str, jobs: &str| {
+        let path: RepoPath = format!("{WORKFLOWS}{name}.yml").parse().unwrap();
+        let text = format!("on: push\njobs:\n{jobs}");
+        let steps = test_steps([&path], &mut |_| Some(text.clone()));
+        steps.into_iter().map(|step| step.script).collect::<Vec<_>>()
+    };
+    let mac = "  unit: {runs-on: macos-latest, steps: [{run: npm run unit}]}\n";
+    let linux = "  test: {runs-on: ubuntu-latest, steps: [{run: npm test}]}\n";
+    assert_eq!(found("ci", mac), ["npm run unit"]);
+    assert_eq!(found("ci", &format!("{mac}{linux}")), ["npm test"]);
+    // Its name says that it is for that system.
+    for name in ["ci-macos", "build_ios", "osx"] {
+        assert_eq!(found(name, mac), [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn an_action_of_the_project_sets_variables_for_later_steps() {
+    let path: RepoPath = format!("{WORKFLOWS}ci.yml").parse().unwrap();
+    let workflow = "on: push\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      \
+                    - {uses: ./setup, with: {flags: -x}}\n      - {uses: ./setup, if: github.actor == 'a'}\n      \
+                    - {run: pytest $FLAGS}\n";
+    let action = "inputs: {flags: {default: -y}}\nruns:\n  using: composite\n  steps:\n    \
+                  - {shell: bash, run: 'echo \"FLAGS=${{ inputs.flags }}\" >> $GITHUB_ENV'}\n    \
+                  - {shell: bash, run: 'echo \"MODE=$FLAGS-fast\" >> $GITHUB_ENV'}\n";
+    let env = |workflow: &str| {
+        let steps = test_steps([&path], &mut |file| match file {
+            "setup/action.yml" => Some(action.to_owned()),
+            _ => file.ends_with("ci.yml").then(|| workflow.to_owned()),
+        });
+        steps[0].env.clone()
+    };
+    let certain = workflow.replace("      - {uses: ./setup, if: github.actor == 'a'}\n", "");
+    let set = [("FLAGS", "-x"), ("MODE", "-x-fast")].map(|(name, value)| (name.to_string(), value.to_string()));
+    assert_eq!(env(&certain), set.into());
+    // The second call may be skipped.
+    assert_eq!(env(workflow), [].into());
+}

@@ -1,12 +1,15 @@
 //! What an environment of tox installs before its commands, as the lines of a shell that would do the same.
 //! <https://tox.wiki/en/latest/reference/config.html#python-options>
 
-use super::{Environment, in_root};
+use std::collections::BTreeMap;
+
+use super::Environment;
+use super::placeholders::in_root;
 
 impl Environment<'_> {
     /// Lines with `pip install`, and the commands that come before those of the tests. What cannot be followed is left
     /// out: another tool may still find it.
-    pub(super) fn installs(&self) -> Vec<Vec<String>> {
+    pub(super) fn installs(&self, variables: &BTreeMap<String, String>) -> Vec<Vec<String>> {
         let mut installs: Vec<Vec<String>> = self.lines("deps").iter().filter_map(|line| requirement(line)).collect();
         let names = |key: &str| {
             let lines = self.lines(key).join(",");
@@ -19,7 +22,7 @@ impl Environment<'_> {
         }
         let groups = names("dependency_groups");
         installs.extend(groups.iter().map(|group| pip(&["--group", group])));
-        installs.extend(self.commands("commands_pre"));
+        installs.extend(self.commands("commands_pre", variables));
         installs
     }
 }

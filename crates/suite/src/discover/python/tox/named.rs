@@ -17,7 +17,7 @@ const WITH_VALUE: [&str; 9] = [
 const MAY_HAVE_VALUE: [&str; 2] = ["-s", "--skip-missing-interpreters"];
 const VALUES: [&str; 3] = ["config", "true", "false"];
 /// Maximum number of environments that are read for one call.
-const MAX_NAMED: usize = 4;
+const MAX_NAMED: usize = 8;
 
 /// The environments with tests that are named, by the arguments or by a variable. None are if tox is to run its list.
 /// Options may come before and after their names; what follows `--` is for the tests.
@@ -76,12 +76,19 @@ pub(super) fn of_list(listed: &[String]) -> Option<(&str, Vec<&str>)> {
         .map(String::as_str)
         .filter(|name| version(name).is_none_or(|own| Some(own) == newest) && !is_for_others(name));
     let mut all: Vec<&str> = chosen.by_ref().collect();
-    let first = all.iter().position(|name| is_for_python(name) || is_for_tests(name))?;
+    let has_tests = |name: &&str| is_for_python(name) || is_for_tests(name);
+    // What is not released yet comes after what is.
+    let is_released = |name: &&str| !parts(name).any(|part| UNRELEASED.iter().any(|end| part.ends_with(end)));
+    let first = all.iter().position(|name| has_tests(name) && is_released(name));
+    let first = first.or_else(|| all.iter().position(has_tests))?;
     let first = all.remove(first);
     all.retain(|name| *name != first && !parts(name).any(|part| part.starts_with("pypy")));
     all.dedup();
     Some((first, all))
 }
+
+/// The ends of factors for versions that are still being developed, as in `djmain`.
+const UNRELEASED: [&str; 5] = ["dev", "main", "master", "nightly", "pre"];
 
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split(['-', '_'])

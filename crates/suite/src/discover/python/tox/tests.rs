@@ -8,6 +8,7 @@ fn check(settings: &str, name: &str, expected: Option<&str>) {
     let environment = Environment {
         sections: &sections,
         name,
+        variables: &BTreeMap::new(),
     };
     let expected = expected.map(|script| format!("{WITHOUT_CI}{script}"));
     assert_eq!(environment.script(), expected, "{name}: {settings}");
@@ -36,6 +37,7 @@ fn ci_is_unset_unless_it_is_passed_on() {
         let environment = Environment {
             sections: &sections,
             name: "py",
+            variables: &BTreeMap::new(),
         };
         let script = environment.script().unwrap();
         assert_eq!(script.starts_with(WITHOUT_CI), is_unset, "{passed}");
@@ -78,6 +80,7 @@ fn what_an_environment_needs_is_installed_before_its_commands() {
     let environment = Environment {
         sections: &sections,
         name: "py",
+        variables: &BTreeMap::new(),
     };
     let script = "pip install pytest\npip install -r test.txt\npip install -e '.[cli]'\npip install --group unit\n\
                   make ready\npytest\n";
@@ -148,6 +151,7 @@ fn hostile_settings_stay_within_bounds() {
     let environment = Environment {
         sections: &sections,
         name: "py",
+        variables: &BTreeMap::new(),
     };
     assert!(environment.lines("commands").len() <= MAX_LINES);
     // Three settings that name each other, and the last one has only lines that do not apply.
@@ -163,6 +167,7 @@ fn hostile_settings_stay_within_bounds() {
     let environment = Environment {
         sections: &wide,
         name: "py",
+        variables: &BTreeMap::new(),
     };
     assert!(environment.lines("commands").is_empty());
     assert!(expanded(&"{a,b}".repeat(10_000)).len() <= MAX_NAMES);
@@ -181,6 +186,7 @@ fn settings_in_toml_say_the_same() {
         Environment {
             sections: &sections,
             name,
+            variables: &BTreeMap::new(),
         }
         .script()
     };
@@ -206,8 +212,56 @@ fn a_variable_may_name_the_folder_of_the_project() {
         let environment = Environment {
             sections: &sections,
             name: "py",
+            variables: &BTreeMap::new(),
         };
         let script = environment.script().unwrap();
         assert!(script.contains(&format!("export PYTHONPATH={path}\n")), "{script}");
+    }
+}
+
+#[test]
+fn variables_are_filled_in() {
+    let settings = "[testenv]\nsetenv =\n    BASE = tests\n    PART = {env:BASE}/{env:KIND:core}\ncommands =\n    \
+                    pytest {posargs: {env:PART}} {env:UNSET} {env:NAME:}\n\n[testenv:py{312,313}-{a,b}]\n\
+                    setenv = KIND = {env:KIND:several}\ncommands = pytest {env:KIND}\n";
+    let base = "export BASE=tests\nexport PART=tests/core\n";
+    check(settings, "py", Some(&format!("{base}pytest tests/core\n")));
+    check(settings, "py313-b", Some("export KIND=several\npytest several\n"));
+    let sections = sections(settings);
+    let script = |kind: &str| {
+        let variables = BTreeMap::from([("KIND".to_owned(), kind.to_owned())]);
+        let (sections, name) = (&sections, "py312-a");
+        let environment = Environment {
+            sections,
+            name,
+            variables: &variables,
+        };
+        environment.script().unwrap()
+    };
+    assert!(script("unit").ends_with("export KIND=unit\npytest unit\n"));
+    // A value is not filled in once more, and a long one is not repeated.
+    assert!(script("{env:KIND}{env:KIND}").ends_with("pytest several\n"));
+    assert!(script(&"x".repeat(100_000)).ends_with("pytest several\n"));
+}
+
+#[test]
+fn variables_of_the_job_choose_an_environment() {
+    let settings = "[tox]\nenvlist = lint, py{312,313}-dj{51,main}-{sqlite,mysql}\n\n[gh-actions:env]\nDB =\n    \
+                    mysql: mysql\n    sqlite3: sqlite\n\n[testenv]\ncommands = pytest\n\
+                    setenv =\n    sqlite: KIND=s\n    mysql: KIND=m\n    djmain: NEXT=1\n";
+    let (_tree, checkout) = crate::discover::tests::tree(&[("tox.ini", settings)]);
+    let place = Directory {
+        checkout: &checkout,
+        directory: None,
+    };
+    for (value, expected) in [
+        ("mysql", "export KIND=m\n"),
+        ("sqlite3", "export KIND=s\n"),
+        ("other", "export KIND"),
+    ] {
+        let variables = BTreeMap::from([("DB".to_owned(), value.to_owned())]);
+        let called = call(&place, &[], &variables).unwrap();
+        assert!(called.scripts[0].contains(expected), "{:?}", called.scripts);
+        assert!(!called.scripts[0].contains("NEXT"), "{:?}", called.scripts);
     }
 }

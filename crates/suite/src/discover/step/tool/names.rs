@@ -53,7 +53,12 @@ pub(super) fn has_tests_in_name(name: &str) -> bool {
 
 /// Whether the name of a script or target says that it tests or checks.
 pub(crate) fn is_task(name: &str) -> bool {
+    // `db:test:prepare` and `test.setup` come before the tests.
+    const BEFORE: [&str; 6] = ["create", "migrate", "prepare", "reset", "seed", "setup"];
     let mut parts = name.split([':', '-', '_', '.', '/']);
+    if parts.clone().next_back().is_some_and(|last| BEFORE.contains(&last)) {
+        return false;
+    }
     TASKS.contains(&name) || parts.any(|part| TASKS.contains(&part)) || name.ends_with("Test")
 }
 
@@ -76,6 +81,16 @@ pub(in crate::discover) fn build_project<'w>(arguments: &[&'w str]) -> Option<&'
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_comes_before_tests_is_none() {
+        for name in ["test", "test:unit", "check-types", "setup-test", "integrationTest"] {
+            assert!(is_task(name), "{name}");
+        }
+        for name in ["test.setup", "db:test:prepare", "latest", "tests/setup"] {
+            assert!(!is_task(name), "{name}");
+        }
+    }
 
     #[test]
     fn tests_are_in_the_name_of_a_script() {

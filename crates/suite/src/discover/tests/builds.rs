@@ -1,0 +1,94 @@
+//! Build systems that CI tests with: CMake, Meson, configure, Maven.
+
+use super::idioms::commands_of_job;
+
+/// The lines of the commands for a project whose only job has these lines.
+fn lines(script: &[&str], files: &[(&str, &str)]) -> Vec<String> {
+    let steps: Vec<String> = script.iter().map(|line| format!("{{run: '{line}'}}")).collect();
+    let job = format!("steps: [{}]", steps.join(", "));
+    let found = commands_of_job(&job, files);
+    found.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn of_two_build_systems_the_one_of_ci_counts() {
+    let files = [
+        ("CMakeLists.txt", "project(a)\nenable_testing()"),
+        ("meson.build", "project('a')\ntest('a', exe)"),
+    ];
+    let meson = lines(&["meson setup build", "meson test -C build"], &files);
+    assert!(meson[0].starts_with("meson setup .greenlight-build "), "{meson:?}");
+    for ci in [
+        &["cmake -S . -B build", "ctest --test-dir build"][..],
+        &["make lint"],
+        &["meson setup build", "meson test -C build", "ctest --test-dir other"],
+    ] {
+        let cmake = lines(ci, &files);
+        assert!(cmake[0].starts_with("cmake -S . "), "{ci:?}: {cmake:?}");
+    }
+}
+
+#[test]
+fn what_only_builds_the_tests_is_no_test() {
+    let files = [("configure.ac", ""), ("Makefile.in", ""), ("configure", "")];
+    let ci = ["autoconf", "./configure", "make -j3", "make tests", "make check"];
+    assert_eq!(
+        lines(&ci, &files)[0],
+        "autoconf && ./configure && make -j3 && make check"
+    );
+    // Alone, it may be what runs them.
+    assert_eq!(
+        lines(&ci[..4], &files)[0],
+        "autoconf && ./configure && make -j3 && make tests"
+    );
+    // A Makefile that is there says what it runs.
+    let files = [
+        ("Makefile", "tests:\n\tpytest\ncheck:\n\truff check\n"),
+        ("test_a.py", "def test_a(): 0\n"),
+    ];
+    assert_eq!(lines(&["make tests", "make check"], &files)[0], "python3 -m pytest");
+}
+
+#[test]
+fn a_program_that_cmake_builds_is_built_for_a_script_with_tests() {
+    let files = [
+        ("scripts/run-tests.py", "import sys\n"),
+        ("CMakeLists.txt", "project(a)"),
+    ];
+    let ci = [
+        "CFLAGS=-O1 cmake -DA=1 .",
+        "make VERBOSE=1",
+        "python3 scripts/run-tests.py",
+    ];
+    assert_eq!(
+        lines(&ci, &files),
+        ["cmake -DA=1 . && make 'VERBOSE=1' && python3 scripts/run-tests.py"]
+    );
+    let ci = [
+        "cmake --install build",
+        "cmake -E echo a",
+        "python3 scripts/run-tests.py",
+    ];
+    assert_eq!(lines(&ci, &files), ["python3 scripts/run-tests.py"]);
+}
+
+#[test]
+fn maven_without_goals_runs_those_of_the_pom() {
+    let pom = |goals: &str| format!("<project><build><defaultGoal>{goals}</defaultGoal></build></project>");
+    let found = |goals: &str| {
+        let lines = lines(&["mvn --show-version -B"], &[("pom.xml", &pom(goals))]);
+        lines[0].clone()
+    };
+    assert_eq!(found("clean verify a:check"), "mvn --show-version -B clean verify");
+    // None of them test, or they are no goals.
+    for goals in ["site", "verify -Dexec=$(id)", "verify;id", ""] {
+        assert_eq!(found(goals), "mvn -B test", "{goals}");
+    }
+    assert_eq!(lines(&["mvn -v"], &[("pom.xml", "<project/>")])[0], "mvn -B test");
+}
+
+#[test]
+fn folders_with_a_dot_are_no_modules() {
+    let files = [("pom.xml", "<project/>"), (".teamcity/pom.xml", "<project/>")];
+    assert_eq!(lines(&["mvn -B test"], &files), ["mvn -B test"]);
+}
