@@ -120,14 +120,21 @@ impl BuildCommand {
         generates || self.argv.iter().take(2).any(is_configure)
     }
 
-    fn is_of_cmake(&self) -> bool {
+    /// Whether CMake configures or builds something. It may be anything, so only tests of no known framework are taken to
+    /// need it.
+    pub(crate) fn is_of_cmake(&self) -> bool {
         self.argv.first().is_some_and(|program| program == "cmake")
     }
 
-    /// Whether it is a script of the tree that is named after a build, or CMake. It may build anything, so only tests of no
-    /// known framework are taken to need it.
-    pub(crate) fn builds_anything(&self) -> bool {
-        self.is_of_cmake() || self.argv.last().is_some_and(|script| is_build_script(script)) && self.argv.len() <= 2
+    /// Whether make builds everything, as it does after CMake.
+    pub(crate) fn is_plain_make(&self) -> bool {
+        Self::of_make(&self.argv, None).is_some()
+    }
+
+    /// Whether it is a script of the tree that is named after a build. It may build anything, so only tests of no known
+    /// framework are taken to need it.
+    pub(crate) fn is_script(&self) -> bool {
+        self.argv.last().is_some_and(|script| is_build_script(script)) && self.argv.len() <= 2
     }
 
     /// Whether it only copies a file that is no code, such as settings, so that no edit of code changes the copy.

@@ -189,7 +189,9 @@ impl CiInstall {
                     let build = BuildCommand::of(&words, directory.clone()).or_else(of_make);
                     // A script may build something else before each of several steps, as their variables say.
                     self.builds
-                        .extend(build.filter(|build| !build.builds_anything() || !self.builds.contains(build)));
+                        .extend(build.filter(|build| {
+                            !build.is_script() && !build.is_of_cmake() || !self.builds.contains(build)
+                        }));
                 }
                 None => {}
             }

@@ -75,9 +75,12 @@ impl TestCommand {
     /// What CI builds before these tests, in order.
     pub fn builds(&self) -> impl Iterator<Item = &BuildCommand> {
         let own = self.framework.spec().ecosystem;
+        let is_other = self.framework == Framework::Other;
+        let has_cmake = self.ci_install.builds.iter().any(BuildCommand::is_of_cmake);
         let is_for_it = move |build: &&BuildCommand| {
             match build.ecosystem() {
-                _ if build.builds_anything() => own == Ecosystem::Any,
+                _ if build.is_of_cmake() || has_cmake && build.is_plain_make() => is_other,
+                _ if build.is_script() => own == Ecosystem::Any,
                 // The tools of the other languages build what they test.
                 Ecosystem::Any => matches!(
                     own,

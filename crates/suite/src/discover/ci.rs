@@ -32,6 +32,7 @@ use self::usable::usable;
 use super::directory::Directory;
 use super::step::{StepLineKind, Unset};
 use super::{MAX_COMMANDS, go, javascript, python, recipes, step};
+use crate::ci_build::BuildCommand;
 use crate::ci_install::CiInstall;
 use crate::framework::Framework;
 use crate::shell::{ARGUMENTS, quoted};
@@ -214,7 +215,7 @@ impl StepCommands<'_> {
         }
         // A script of Composer or a target may be named after what it runs, and its options are not those of that.
         let runner = command.argv.first().map_or("", String::as_str);
-        let is_target = matches!(runner, "make" | "gmake" | "just" | "mise" | "pixi" | "task");
+        let is_target = matches!(runner, "make" | "gmake" | "just" | "mise" | "pixi" | "poe" | "task");
         if is_target {
             command.framework = Framework::Other;
         }
@@ -264,6 +265,13 @@ impl StepCommands<'_> {
                 // Other scripts of the job of the first one still follow it.
                 let source = less.source.clone();
                 *less = TestCommand { source, ..command };
+            } else if let Some(known) = self
+                .known
+                .iter_mut()
+                .find(|other| unused::has_more_variables(other, &command))
+            {
+                let with_variables = std::mem::replace(known, command);
+                unused::name(known, &with_variables);
             } else if let Some(known) = self.known.iter_mut().find(|other| is_known(other)) {
                 // Another way to run the same tests, such as with other features.
                 unused::name(known, &command);
@@ -323,11 +331,18 @@ pub(super) fn installed(checkout: &Checkout, steps: &[CiStep]) -> CiInstall {
         let command = step::command(checkout, step);
         command.is_some_and(|command| !command.framework.is_linter())
     };
-    steps
+    let mut install = steps
         .iter()
         .find(runs_tests)
         .map(step::installed_by)
-        .unwrap_or_default()
+        .unwrap_or_default();
+    // It may build what another job has checked out.
+    if install.builds.iter().any(BuildCommand::is_of_cmake) {
+        install
+            .builds
+            .retain(|build| !build.is_of_cmake() && !build.is_plain_make());
+    }
+    install
 }
 
 /// The environments with tests that a call of tox runs besides those that are read.

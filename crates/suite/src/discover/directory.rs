@@ -26,6 +26,14 @@ impl Directory<'_> {
         }
     }
 
+    /// The directory of the whole tree.
+    pub(crate) fn root(&self) -> Self {
+        Self {
+            directory: None,
+            ..*self
+        }
+    }
+
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         self.checkout.read_text(&self.path(name))
     }

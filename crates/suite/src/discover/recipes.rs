@@ -7,8 +7,10 @@ mod justfile;
 mod listed;
 mod mise;
 mod pixi;
+mod poe;
 mod script_file;
 mod taskfile;
+mod wheels;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,6 +63,11 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String], env: &BTreeMap<Str
             let file = |path: &str| place.text(path).filter(|text| text.len() <= MAX_FILE);
             Some(vec![pixi::script(rest, &file)?])
         }
+        "poe" => {
+            let file = |path: &str| place.text(path).filter(|text| text.len() <= MAX_FILE);
+            Some(vec![poe::script(rest, &file)?])
+        }
+        "cibuildwheel" => Some(vec![wheels::script(read(&["pyproject.toml"]).as_deref(), env)?]),
         "task" => Some(vec![taskfile::script(&read(&others::TASKFILES)?, rest)?]),
         "tox" => Some(python::tox::call(place, rest, env)?.scripts),
         "nox" => python::nox::scripts(place, rest),
@@ -68,7 +75,7 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String], env: &BTreeMap<Str
         "python" | "python3" => {
             let (module, rest) = rest.get(python_module(rest)?..)?.split_first()?;
             match module.as_str() {
-                "tox" | "nox" | "hatch" => {
+                "tox" | "nox" | "hatch" | "cibuildwheel" => {
                     let argv = [std::slice::from_ref(module), rest].concat();
                     scripts(place, &argv, env)
                 }

@@ -178,7 +178,7 @@ fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool
     let is_target = |command: &TestCommand| {
         matches!(
             command.argv.first().map_or("", |word| last(word)),
-            "make" | "just" | "mise" | "task"
+            "make" | "just" | "mise" | "pixi" | "poe" | "task"
         )
     };
     if is_same_place && is_of_ci(outer) && is_of_ci(inner) && (is_target(outer) || !is_target(inner)) {

@@ -67,7 +67,7 @@ const NOT_TAKEN: [&str; 32] = [
     "TERM",
 ];
 /// Prefixes of such variables.
-const NOT_TAKEN_PREFIXES: [&str; 5] = ["GITHUB_", "RUNNER_", "ACTIONS_", "LD_", "GREENLIGHT_"];
+const NOT_TAKEN_PREFIXES: [&str; 6] = ["CIBW_", "GITHUB_", "RUNNER_", "ACTIONS_", "LD_", "GREENLIGHT_"];
 
 /// Whether a script has a line that runs tests or checks.
 pub(crate) fn runs_tests(script: &str, env: &BTreeMap<String, String>) -> bool {

@@ -58,7 +58,10 @@ fn discover(place: &Directory<'_>) -> Option<TestCommand> {
             return ruby::command(place, &["rake", task], Framework::Minitest, file);
         }
     }
-    if spec == Some(test) {
+    // The project around this folder has a command.
+    let has_manifest = |place: &Directory<'_>| ["Gemfile", "gems.rb"].iter().any(|file| place.has(file));
+    let is_inner = place.directory.is_some() && has_manifest(&place.root()) && !has_manifest(place);
+    if spec == Some(test) || is_inner {
         return None;
     }
     let argv = ["ruby", "-Ilib", "-Itest", "-e", LOAD_ALL];

@@ -17,7 +17,7 @@ enum Inputs {
 }
 
 /// Those that test projects use, without their versions.
-const ACTIONS: [(&str, Inputs); 15] = [
+const ACTIONS: [(&str, Inputs); 16] = [
     // <https://github.com/nick-fields/retry>
     ("nick-fields/retry", Inputs::Script("command")),
     ("nick-invision/retry", Inputs::Script("command")),
@@ -42,11 +42,18 @@ const ACTIONS: [(&str, Inputs); 15] = [
     ("gradle/actions/setup-gradle", Inputs::Gradle),
     ("burrunan/gradle-cache-action", Inputs::Gradle),
     ("lukka/run-cmake", Inputs::CmakePresets),
+    // <https://github.com/ReactiveCircus/android-emulator-runner>
+    ("reactivecircus/android-emulator-runner", Inputs::Script("script")),
 ];
 
 /// What an action runs. `None` if it is not one of these, or if its inputs are not known here.
 pub(super) fn command_of_action(step: &Node, uses: &str, scope: &Scope) -> Option<String> {
     let (name, _) = uses.split_once('@')?;
+    // <https://cibuildwheel.pypa.io/en/stable/ci-services/#github-actions>
+    if name == "pypa/cibuildwheel" {
+        let is_elsewhere = step.get("with").is_some_and(|with| with.get("package-dir").is_some());
+        return (!is_elsewhere).then(|| "cibuildwheel".into());
+    }
     let (_, inputs) = ACTIONS.iter().find(|(action, _)| *action == name)?;
     let with = step.get("with")?;
     let value = |input: &str| match with.get(input) {

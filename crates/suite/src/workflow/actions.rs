@@ -16,6 +16,22 @@ pub(super) fn checkout_path(step: &Node, scope: &Scope) -> Option<String> {
     Some(path.to_string())
 }
 
+/// Whether steps check out another repository in place of this one.
+pub(super) fn checks_out_another(steps: &[Node], scope: &Scope) -> bool {
+    let is_checkout = |step: &&Node| {
+        let uses = step.get("uses").and_then(Node::text);
+        uses.is_some_and(|uses| uses.starts_with("actions/checkout@"))
+    };
+    // An unknown name may be that of a fork of this one.
+    let names_another = |step: &Node| {
+        let with = step.get("with").filter(|with| with.get("path").is_none());
+        let name = with.and_then(|with| with.get("repository")?.scalar());
+        name.is_some_and(|name| interpolate(&name, scope).is_some())
+    };
+    let mut checkouts = steps.iter().filter(is_checkout).peekable();
+    checkouts.peek().is_some() && checkouts.all(names_another)
+}
+
 /// The service that an action starts, as those do that are named after one.
 pub(super) fn service(step: &Node) -> Option<String> {
     let action = step.get("uses")?.text()?.split('@').next()?;

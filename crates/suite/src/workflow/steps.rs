@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
 
-use super::actions::{checkout_path, runtime, service, set_up};
+use super::actions::{checkout_path, checks_out_another, runtime, service, set_up};
 use super::composite::set_up_by_action;
 use super::run_script::{Around, Script};
 use super::script_text::calls_tests;
@@ -177,6 +177,9 @@ pub(super) fn with_tests(
 ) -> Option<(Vec<CiStep>, bool)> {
     let (key, _) = place.workflow.get("jobs")?.entries().get(place.job)?;
     let job = WorkflowJob::of(place, files)?;
+    if checks_out_another(job.steps, &job.scope) {
+        return None;
+    }
     match job.scope.runner_os {
         Some(system @ ("macOS" | "Windows")) if job.scope.elsewhere != Some(system) => return None,
         _ => {}

@@ -95,6 +95,9 @@ fn configurations(checkout: &Checkout, step: &CiStep) -> Vec<Configuration> {
                 };
                 line_says.options.splice(0..0, preset_options(&preset, &read));
             }
+            if line_says.options.iter().any(|option| is_for_another_processor(option)) {
+                continue;
+            }
             let build = [
                 line.directory.clone(),
                 vec![line_says.build.unwrap_or_else(|| ".".into())],
@@ -117,6 +120,26 @@ fn configurations(checkout: &Checkout, step: &CiStep) -> Vec<Configuration> {
         found.retain(|(_, build)| build.as_ref().is_some_and(|build| tested.contains(build)));
     }
     found.into_iter().map(|(configuration, _)| configuration).collect()
+}
+
+/// Whether an option has flags of a compiler for another processor than this machine's.
+fn is_for_another_processor(option: &str) -> bool {
+    const OTHERS: [&str; 8] = ["aarch64", "arm", "loongarch", "mips", "powerpc", "ppc", "riscv", "s390"];
+    let own = if std::env::consts::ARCH == "aarch64" {
+        &OTHERS[2..]
+    } else {
+        &OTHERS[..]
+    };
+    let mut words = option.split([' ', '=', ';']).peekable();
+    while let Some(word) = words.next() {
+        let names = |word: &str| own.iter().any(|other| word.starts_with(other));
+        let is_processor =
+            matches!(word, "-march" | "-mcpu" | "--target") && words.peek().is_some_and(|next| names(next));
+        if word == "-m32" || is_processor {
+            return true;
+        }
+    }
+    false
 }
 
 /// A directory of a build. `None` is the root.
@@ -235,6 +258,12 @@ mod tests {
             ("cmake \"$PWD/other\" -DA=ON", "ctest", ""),
             ("cmake -S $ELSEWHERE -DA=ON", "ctest", ""),
             ("cmake -B build $FLAGS -DA=ON", "ctest", ""),
+            ("cmake . -DA=1 '-DF=-O2 -m32'\ncmake . -DA=2", "ctest", " -DA=2"),
+            (
+                "cmake . -DA=1 -DF=-march=mips64\ncmake . -DA=-march=native",
+                "ctest",
+                " -DA=-march=native",
+            ),
             ("mkdir b && cd b && cmake $GITHUB_WORKSPACE -DA=ON", "ctest", " -DA=ON"),
             ("cmake -B build -DA=ON", "make -C build test", " -DA=ON"),
             ("cmake -B build -DTESTS=doctest", "ctest", " -DTESTS=doctest"),

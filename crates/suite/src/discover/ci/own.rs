@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use greenlight_anchor::RepoPath;
 use greenlight_tree::checkout::Checkout;
 
 use super::purpose::{names_deep_folders, names_packages, packages};
@@ -34,8 +35,20 @@ const NEED_MORE: [&str; 14] = [
     "systemctl",
 ];
 /// Words in the names of scripts that do not test what the other scripts of a job test, or need a browser that Linux has.
-const OTHERS: [&str; 13] = [
-    "types", "type", "lint", "browser", "browsers", "e2e", "coverage", "watch", "bench", "chrome", "firefox", "visual",
+const OTHERS: [&str; 14] = [
+    "types",
+    "type",
+    "typecheck",
+    "lint",
+    "browser",
+    "browsers",
+    "e2e",
+    "coverage",
+    "watch",
+    "bench",
+    "chrome",
+    "firefox",
+    "visual",
     "build",
 ];
 /// Maximum size of a script that is looked through, in bytes.
@@ -80,6 +93,7 @@ fn is_make(command: &TestCommand) -> bool {
 pub(super) fn runs_here(place: &Directory<'_>, command: &TestCommand) -> bool {
     let Some(script) = tree_script(place, &command.argv) else {
         return is_configured_target(place, command)
+            || is_make_in_tests(place, command)
             || is_rake_below(place, command)
             || is_named_script(place, command)
             || is_build_program(place, command);
@@ -130,6 +144,15 @@ fn is_configured_target(place: &Directory<'_>, command: &TestCommand) -> bool {
     let is_there = MAKEFILES.iter().any(|name| place.has(name));
     let is_template = ["Makefile.am", "Makefile.in"].iter().any(|name| place.has(name));
     is_make(command) && !is_there && is_template && command.builds().any(BuildCommand::configures)
+}
+
+/// Make without a target in the directory of all tests, whose Makefile runs what it builds.
+fn is_make_in_tests(place: &Directory<'_>, command: &TestCommand) -> bool {
+    let names_tests = |directory: &RepoPath| matches!(directory.as_str(), "test" | "tests");
+    let mut words = command.argv.iter().skip(1);
+    let names_none = words.all(|word| word.starts_with('-') || word.contains('='));
+    let is_there = MAKEFILES.iter().any(|name| place.has(name));
+    is_make(command) && names_none && is_there && place.directory.as_ref().is_some_and(names_tests)
 }
 
 /// Rake in a directory below the root, of which the root's command would know nothing.

@@ -58,8 +58,8 @@ impl StepCommands<'_> {
     /// Names the lines with other tools and scripts that do not run. Those of task runners may run the same tests as the
     /// commands of the files, unless their names say that these are others.
     pub(in crate::discover) fn name_others(&self, all: &mut [TestCommand]) {
-        const RUNNERS: [&str; 16] = [
-            "bun", "composer", "dotnet", "gmake", "hatch", "just", "make", "mise", "nox", "npm", "pixi", "pnpm",
+        const RUNNERS: [&str; 17] = [
+            "bun", "composer", "dotnet", "gmake", "hatch", "just", "make", "mise", "nox", "npm", "pixi", "pnpm", "poe",
             "rake", "task", "tox", "yarn",
         ];
         let mut named = BTreeSet::new();
@@ -178,6 +178,15 @@ fn more_variables<'c>(command: &'c TestCommand, other: &TestCommand) -> BTreeMap
         .iter()
         .filter(|(name, value)| other.env.get(*name) != Some(value));
     more.map(|(name, value)| (name.as_str(), value.as_str())).collect()
+}
+
+/// Whether the same job runs the same line with more variables, such as those that turn something off.
+pub(super) fn has_more_variables(one: &TestCommand, other: &TestCommand) -> bool {
+    let is_same = (&one.argv, &one.directory, &one.source) == (&other.argv, &other.directory, &other.source);
+    let has = |(name, value): (&String, &String)| one.env.get(name) == Some(value);
+    // Unknown options of a script have been left out, and may choose other tests.
+    let is_script = one.argv.get(1).is_some_and(|word| word.ends_with(".py"));
+    is_same && !is_script && one.env.len() > other.env.len() && other.env.iter().all(has)
 }
 
 /// Whether a command that is a part of another one, as far as its words tell, tests what that one does not.

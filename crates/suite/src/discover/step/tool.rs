@@ -348,7 +348,7 @@ fn of_project(first: &str, rest: &[&str], sub: &str) -> bool {
             // `composer check-platform-reqs` is a command of Composer.
             sub != "check-platform-reqs" && (has_task || rest.iter().any(is_runner))
         }
-        "make" | "gmake" | "just" | "mise" | "pixi" | "task" => {
+        "make" | "gmake" | "just" | "mise" | "pixi" | "poe" | "task" => {
             let is_tool = |word: &&str| matches!(*word, "jest" | "phpunit" | "pest" | "pytest" | "rspec" | "vitest");
             has_task || rest.contains(&CI) || rest.iter().any(is_tool)
         }
@@ -358,7 +358,7 @@ fn of_project(first: &str, rest: &[&str], sub: &str) -> bool {
         | "bake" | "bazel" | "rails" | "meson" | "wasm-pack" => has_task,
         "dotnet" if sub == "run" => build_project(rest).is_some(),
         "mvn" | "mvnw" => names_no_goal(rest) && !rest.is_empty(),
-        "tox" | "nox" | "trunk" => true,
+        "tox" | "nox" | "trunk" | "cibuildwheel" => true,
         other => CHECKS.contains(&other),
     }
 }

@@ -229,3 +229,21 @@ fn an_action_of_the_project_sets_variables_for_later_steps() {
     // The second call may be skipped.
     assert_eq!(env(workflow), [].into());
 }
+
+#[test]
+fn a_job_for_another_repository_tests_nothing_here() {
+    let job = |with: &str| {
+        of_job(&format!(
+            "{{runs-on: ubuntu-latest, steps: [{{uses: actions/checkout@v4, with: {{{with}}}}}, {{run: make test}}]}}"
+        ))
+        .len()
+    };
+    assert_eq!(job("repository: other/one, ref: main"), 0);
+    for with in [
+        "ref: main",
+        "repository: '${{ github.event.head }}'",
+        "repository: other/one, path: other",
+    ] {
+        assert_eq!(job(with), 1, "{with}");
+    }
+}
