@@ -115,7 +115,7 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
                 }
             }
             all.extend(in_turn);
-            let all = all.into_iter().map(|command| steps.as_built(command));
+            let all = all.into_iter().map(|command| steps.as_built(command, &of_ci));
             let all = all.flat_map(|command| steps.as_rake(command));
             let mut all: Vec<TestCommand> = all.flat_map(|command| steps.as_make(command, &of_ci)).collect();
             let mut distinct: Vec<TestCommand> = Vec::new();
