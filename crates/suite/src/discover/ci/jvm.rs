@@ -91,6 +91,12 @@ pub(super) fn add_default_goals(place: &Directory<'_>, command: &mut TestCommand
     Some(())
 }
 
+/// Leaves out the phases of Maven that come after the tests, and write or publish something:
+/// <https://maven.apache.org/guides/introduction/introduction-to-the-lifecycle.html>
+pub(super) fn leave_out_publishing(argv: &mut Vec<String>) {
+    argv.retain(|word| !matches!(word.as_str(), "deploy" | "site" | "site-deploy"));
+}
+
 pub(super) fn is_maven(command: &TestCommand) -> bool {
     let name = command.argv.first().and_then(|program| program.rsplit('/').next());
     matches!(name, Some("mvn" | "mvnw"))

@@ -28,7 +28,7 @@ const TESTS_AND_CHECKS: [&str; 12] = [
 
 impl StepCommands<'_> {
     /// A command of the project's files as CI runs it by Rake, if it does.
-    pub(in crate::discover) fn as_rake(&self, mut found: TestCommand) -> Vec<TestCommand> {
+    pub(in crate::discover) fn as_rake(&self, found: TestCommand) -> Vec<TestCommand> {
         let runs_rake = |words: &[String]| words.iter().any(|word| word.rsplit('/').next() == Some("rake"));
         let is_of_file = matches!(found.source, Source::File(_));
         let is_rspec = found.framework == Framework::Rspec;
@@ -52,8 +52,7 @@ impl StepCommands<'_> {
             own::with_variables(own, &BTreeSet::new())
         };
         if !is_rspec {
-            found.argv.clone_from(&first.argv);
-            return vec![found];
+            return vec![as_ci_does(first)];
         }
         // Each is a part of the specs, in a process with options of its task.
         let is_part = |tasks: &[&str]| !tasks.is_empty() && tasks.iter().all(|task| task.contains(':'));

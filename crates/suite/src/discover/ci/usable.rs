@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use greenlight_tree::checkout::Checkout;
 
-use super::jvm::is_maven;
+use super::jvm::{self, is_maven};
 use super::own;
 use super::purpose::{is_for_another_machine, is_partial, is_toolchain, leave_out_coverage, leave_out_own_target};
 use crate::discover::directory::Directory;
@@ -55,6 +55,7 @@ pub(super) fn usable(checkout: &Checkout, mut command: TestCommand, own_env: &BT
     if is_maven(&command) {
         // Goals of plugins, such as `javadoc:jar`, come after the tests and test nothing.
         command.argv.retain(|word| word.starts_with('-') || !word.contains(':'));
+        jvm::leave_out_publishing(&mut command.argv);
         // Another job has compiled the code, and passes it on.
         command.argv.retain(|word| !word.starts_with("-Dmaven.main.skip"));
     }

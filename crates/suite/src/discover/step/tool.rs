@@ -270,8 +270,10 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
     }
     if first.starts_with("python") {
         if let Some(at) = shell::python_module(rest) {
-            return by_name(&rest[at..], depth + 1)
-                .or_else(|| is_test_module(rest[at]).then_some(Some(Framework::Unittest)));
+            return match is_test_module(rest[at]) {
+                true => Some(Some(Framework::Unittest)),
+                false => by_name(&rest[at..], depth + 1),
+            };
         }
         let script = script(first, rest).filter(|at| rest[*at].rsplit('/').next() == Some("manage.py"));
         if script.is_some_and(|at| rest.get(at + 1) == Some(&"test")) || inline_tests(rest).is_some() {

@@ -85,6 +85,13 @@ fn maven_without_goals_runs_those_of_the_pom() {
         assert_eq!(found(goals), "mvn -B test", "{goals}");
     }
     assert_eq!(lines(&["mvn -v"], &[("pom.xml", "<project/>")])[0], "mvn -B test");
+    // What comes after the tests writes or publishes something.
+    for (line, expected) in [
+        ("mvn -B install site", "mvn -B install"),
+        ("mvn clean verify deploy", "mvn clean verify"),
+    ] {
+        assert_eq!(lines(&[line], &[("pom.xml", "<project/>")]), [expected]);
+    }
 }
 
 #[test]

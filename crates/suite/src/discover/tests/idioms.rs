@@ -383,3 +383,14 @@ fn what_a_composite_action_installs_and_sets_up_is_part_of_the_job() {
         command.ci_install
     );
 }
+
+#[test]
+fn variables_of_a_call_of_rake_are_kept() {
+    let files = [
+        ("Gemfile", ""),
+        ("Rakefile", "Rake::TestTask.new(:test)\n"),
+        ("test/test_a.rb", ""),
+    ];
+    let job = "steps: [{run: bundle exec rake, env: {FULL_TEST: 1}}]";
+    check(job, &files, &["FULL_TEST=1 bundle exec rake"], &[]);
+}

@@ -180,3 +180,15 @@ fn tests_of_django_run_with_its_settings() {
         assert_eq!(of_ci(&format!("run: {line}"), &files)[0], expected, "{line}");
     }
 }
+
+#[test]
+fn a_module_with_all_tests_runs_as_in_ci() {
+    let files = [
+        ("tests/__main__.py", "import unittest\n"),
+        ("tests/test_a.py", "def test_a(): 0\n"),
+    ];
+    assert_eq!(of_ci("run: python -m tests", &files), ["python3 -m tests"]);
+    // That is Python's own.
+    assert_eq!(of_ci("run: python -m test", &files)[0], "python3 -m pytest");
+    assert_eq!(of_ci("run: python -m tests", &files[1..])[0], "python3 -m pytest");
+}

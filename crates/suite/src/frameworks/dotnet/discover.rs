@@ -6,11 +6,14 @@ use crate::framework::Framework;
 use crate::test_command::{TestCommand, leave_out};
 
 /// References and properties that identify a test project.
-const MARKS: [&str; 7] = [
+const MARKS: [&str; 8] = [
     "Microsoft.NET.Test.Sdk",
     "<IsTestProject>true",
     "MSTest.Sdk",
     "\"TUnit\"",
+    // By their names, its projects are test projects:
+    // <https://github.com/dotnet/arcade/blob/main/Documentation/ArcadeSdk.md>
+    "Microsoft.DotNet.Arcade.Sdk",
     // Projects that are run without the SDK's test host:
     // <https://learn.microsoft.com/dotnet/core/testing/microsoft-testing-platform-intro>
     "\"xunit.v3",

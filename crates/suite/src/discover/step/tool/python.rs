@@ -19,9 +19,10 @@ pub(in crate::discover) fn inline_tests<W: AsRef<str>>(arguments: &[W]) -> Optio
         .then_some(at + 1)
 }
 
-/// `package.test`: a module with which a package runs its tests. Most start `unittest`.
+/// `package.test`, `tests`: a module with which a package runs its tests. Most start `unittest`. `test` alone is part of
+/// Python itself.
 pub(in crate::discover) fn is_test_module(name: &str) -> bool {
-    name.split('.').count() > 1
+    name != "test"
         && name
             .rsplit('.')
             .next()
