@@ -4,6 +4,9 @@ use super::files::in_tree;
 use super::{Node, Scope, interpolate};
 use crate::shell::quoted;
 
+/// What <https://cibuildwheel.pypa.io> runs.
+pub(super) const WHEELS: &str = "cibuildwheel";
+
 /// How an action is told what to run.
 enum Inputs {
     /// The whole script is one input.
@@ -52,7 +55,7 @@ pub(super) fn command_of_action(step: &Node, uses: &str, scope: &Scope) -> Optio
     // <https://cibuildwheel.pypa.io/en/stable/ci-services/#github-actions>
     if name == "pypa/cibuildwheel" {
         let is_elsewhere = step.get("with").is_some_and(|with| with.get("package-dir").is_some());
-        return (!is_elsewhere).then(|| "cibuildwheel".into());
+        return (!is_elsewhere).then(|| WHEELS.into());
     }
     let (_, inputs) = ACTIONS.iter().find(|(action, _)| *action == name)?;
     let with = step.get("with")?;

@@ -247,3 +247,19 @@ fn a_job_for_another_repository_tests_nothing_here() {
         assert_eq!(job(with), 1, "{with}");
     }
 }
+
+#[test]
+fn tests_of_wheels_count_unless_they_are_published() {
+    let found = |name: &str, with: &str| {
+        let path: RepoPath = format!("{WORKFLOWS}{name}.yml").parse().unwrap();
+        let text = format!(
+            "on: push\njobs:\n  build:\n    runs-on: ubuntu-latest\n    steps: [{{uses: pypa/cibuildwheel@v3{with}}}]\n"
+        );
+        test_steps([&path], &mut |_| Some(text.clone())).len()
+    };
+    assert_eq!(found("test", ""), 1);
+    assert_eq!(found("test", ", with: {package-dir: other}"), 0);
+    for name in ["pypi_upload", "release", "build-wheels"] {
+        assert_eq!(found(name, ""), 0, "{name}");
+    }
+}

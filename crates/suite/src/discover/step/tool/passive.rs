@@ -25,6 +25,7 @@ pub(super) fn runs_nothing(program: &str, arguments: &[&str], subcommand: &str) 
             "--warm-coverage-cache",
         ],
         ("playwright", _) => &["--list"],
+        ("cibuildwheel", _) => &["--print-build-identifiers"],
         ("ctest", _) => &["-N", "--show-only"],
         ("make" | "gmake", _) => &["-n", "--dry-run", "--just-print", "--recon", "-q", "--question"],
         ("rake", _) => &[
