@@ -105,6 +105,9 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
             };
             let mut all: Vec<TestCommand> = step.into_iter().chain(merged((first, known), &own)).collect();
             if all.is_empty() {
+                all.extend(ci::built_programs(checkout, &of_ci));
+            }
+            if all.is_empty() {
                 all.extend(steps.instead_of(None));
             }
             let mut in_turn = Vec::new();

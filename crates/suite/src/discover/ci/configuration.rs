@@ -43,11 +43,13 @@ pub(in crate::discover) fn configure(checkout: &Checkout, commands: &mut [TestCo
 }
 
 /// How a job configures a build.
-struct Configuration {
-    program: &'static str,
+pub(super) struct Configuration {
+    pub(super) program: &'static str,
     /// The directory of its sources.
-    directory: Option<RepoPath>,
-    options: Vec<String>,
+    pub(super) directory: Option<RepoPath>,
+    pub(super) options: Vec<String>,
+    /// Where it is built. `None` if that is outside of the checkout, or unknown.
+    pub(super) build: Option<Build>,
     /// The frameworks that the step of the tests runs.
     runs: Vec<Framework>,
 }
@@ -55,8 +57,7 @@ struct Configuration {
 /// What a step, or the steps before it, configure. None if the step does not test a build.
 fn configurations(checkout: &Checkout, step: &CiStep) -> Vec<Configuration> {
     let own = own_script(step);
-    let lines = |script: &str| shell::lines(script, &step.env, |_| false).unwrap_or_default();
-    let tests = lines(&own.script);
+    let tests = lines(step, &own.script);
     let runs: Vec<Framework> = tests
         .iter()
         .filter_map(|line| tool::of(&line.words).flatten())
@@ -68,15 +69,36 @@ fn configurations(checkout: &Checkout, step: &CiStep) -> Vec<Configuration> {
     if !runs.iter().any(|framework| framework.spec().configure.is_some()) && !tests.iter().any(is_build_tool) {
         return Vec::new();
     }
-    let earlier = step.before.iter().map(|script| (script, lines(&script.script)));
-    let mut found: Vec<(Configuration, Option<Build>)> = Vec::new();
     let mut tested: Vec<Build> = Vec::new();
-    for (script, lines) in earlier.chain([(&own, tests)]) {
-        for line in lines {
-            let at = |changes: Vec<String>| line_directory(script.directory.as_ref(), &changes, &step.env);
+    for script in step.before.iter().chain([&own]) {
+        for line in lines(step, &script.script) {
             if let Some(build) = tested_build(&line.words) {
-                tested.extend(at([line.directory.clone(), vec![build]].concat()));
+                let changes = [line.directory, vec![build]].concat();
+                tested.extend(line_directory(script.directory.as_ref(), &changes, &step.env));
             }
+        }
+    }
+    let mut found = configured(checkout, step);
+    // Of several builds, the one that is tested.
+    let is_tested = |one: &Configuration| one.build.as_ref().is_some_and(|build| tested.contains(build));
+    if found.iter().any(is_tested) {
+        found.retain(is_tested);
+    }
+    found.iter_mut().for_each(|one| one.runs.clone_from(&runs));
+    found
+}
+
+fn lines(step: &CiStep, script: &str) -> Vec<shell::SimpleCommand> {
+    shell::lines(script, &step.env, |_| false).unwrap_or_default()
+}
+
+/// The builds that a step, or the steps before it, configure for this machine.
+pub(super) fn configured(checkout: &Checkout, step: &CiStep) -> Vec<Configuration> {
+    let own = own_script(step);
+    let mut found = Vec::new();
+    for script in step.before.iter().chain([&own]) {
+        for line in lines(step, &script.script) {
+            let at = |changes: Vec<String>| line_directory(script.directory.as_ref(), &changes, &step.env);
             let Some(program) = is_configuring(&line.words) else {
                 continue;
             };
@@ -98,28 +120,17 @@ fn configurations(checkout: &Checkout, step: &CiStep) -> Vec<Configuration> {
             if line_says.options.iter().any(|option| is_for_another_processor(option)) {
                 continue;
             }
-            let build = [
-                line.directory.clone(),
-                vec![line_says.build.unwrap_or_else(|| ".".into())],
-            ]
-            .concat();
-            let configuration = Configuration {
+            let build = line_says.build.unwrap_or_else(|| ".".into());
+            found.push(Configuration {
                 program,
                 directory,
                 options: line_says.options,
-                runs: runs.clone(),
-            };
-            found.push((configuration, at(build)));
+                build: at([line.directory, vec![build]].concat()),
+                runs: Vec::new(),
+            });
         }
     }
-    // Of several builds, the one that is tested.
-    if found
-        .iter()
-        .any(|(_, build)| build.as_ref().is_some_and(|build| tested.contains(build)))
-    {
-        found.retain(|(_, build)| build.as_ref().is_some_and(|build| tested.contains(build)));
-    }
-    found.into_iter().map(|(configuration, _)| configuration).collect()
+    found
 }
 
 /// Whether an option has flags of a compiler for another processor than this machine's.
@@ -143,7 +154,7 @@ fn is_for_another_processor(option: &str) -> bool {
 }
 
 /// A directory of a build. `None` is the root.
-type Build = Option<RepoPath>;
+pub(super) type Build = Option<RepoPath>;
 
 /// The directory with the build that a line tests, as it is written.
 fn tested_build(words: &[String]) -> Option<String> {
@@ -163,7 +174,7 @@ fn tested_build(words: &[String]) -> Option<String> {
 }
 
 /// Options as a shell reads them.
-fn in_shell(options: &[String]) -> String {
+pub(super) fn in_shell(options: &[String]) -> String {
     let is_plain = |option: &str| {
         option
             .chars()

@@ -99,3 +99,48 @@ fn folders_with_a_dot_are_no_modules() {
     let files = [("pom.xml", "<project/>"), (".teamcity/pom.xml", "<project/>")];
     assert_eq!(lines(&["mvn -B test"], &files), ["mvn -B test"]);
 }
+
+#[test]
+fn programs_with_tests_run_as_in_ci_where_it_never_runs_ctest() {
+    let files = [("test/CMakeLists.txt", "project(a)"), ("src/a.h", "")];
+    let built = |options: &str, run: &str| {
+        format!(
+            "cd test && cmake -S . -B .greenlight-build{options} && cmake --build .greenlight-build --parallel 2 && {run}"
+        )
+    };
+    let expected = built(" -DA=1", "cd .greenlight-build && ./tests -v");
+    for ci in [
+        &["cmake -S test -B test/build -DA=1", "cd test/build && ./tests -v"][..],
+        &["cd test && cmake -B build -DA=1", "cd test/build && ./tests -v"],
+        &[
+            "cd test && mkdir build && cd build && cmake -DA=1 .. && make",
+            "cd test/build && ./tests -v",
+        ],
+    ] {
+        assert_eq!(lines(ci, &files), [expected.as_str()], "{ci:?}");
+    }
+    let bin = ["cmake -S test -B build", "cd test && ../build/bin/unit_tests"];
+    assert_eq!(
+        lines(&bin, &files),
+        [built("", "cd . && .greenlight-build/bin/unit_tests")]
+    );
+    let below = ["cmake -S test -B build", "cd build/bin && ../tests"];
+    assert_eq!(
+        lines(&below, &files),
+        [built("", "cd .greenlight-build/bin && ./../tests")]
+    );
+    // Elsewhere, or no test.
+    for run in [
+        "./tests",
+        "other/tests",
+        "build/demo",
+        "/opt/tests",
+        "build/../tests",
+        "$BUILD/tests",
+    ] {
+        assert_eq!(lines(&["cmake -S test -B build", run], &files), [""; 0], "{run}");
+    }
+    // CTest knows all of them.
+    let with_ctest = [("CMakeLists.txt", "project(a)\nenable_testing()")];
+    assert_eq!(lines(&["cmake -B build", "build/tests"], &with_ctest).len(), 1);
+}
