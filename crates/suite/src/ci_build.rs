@@ -52,6 +52,8 @@ const NOT_OF_CMAKE: [&str; 9] = [
     "-P",
     "install",
 ];
+/// Configures a build in a directory beside the sources.
+const OUTSIDE: &str = "../configure";
 /// Package managers whose plain `run` does the same as npm's.
 pub(crate) const MANAGERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 
@@ -90,7 +92,7 @@ impl BuildCommand {
             [python, "setup.py", "build_ext", ..] if python.starts_with("python") => words.to_vec(),
             [script] | ["sh" | "bash", script] if is_configure(script) => words.to_vec(),
             [script] | ["sh" | "bash", script] if is_build_script(script) => words.to_vec(),
-            ["./configure", ..] => words.to_vec(),
+            ["./configure" | OUTSIDE, ..] => words.to_vec(),
             ["cmake", rest @ ..] if !rest.is_empty() && !rest.iter().any(|word| NOT_OF_CMAKE.contains(word)) => {
                 words.to_vec()
             }
@@ -105,8 +107,13 @@ impl BuildCommand {
     /// What `make` alone builds, once something has written the Makefile.
     pub(crate) fn of_make(words: &[String], directory: Option<RepoPath>) -> Option<Self> {
         let is_plain = |word: &String| matches!(word.as_str(), "all" | "V=1" | "VERBOSE=1") || word.starts_with("-j");
-        let is_make = matches!(words.first().map(String::as_str), Some("make" | "gmake"));
-        (is_make && words.iter().skip(1).all(is_plain)).then(|| Self {
+        let (make, rest) = words.split_first()?;
+        let rest = match rest {
+            [option, path, rest @ ..] if option == "-C" && is_plain_path(path) => rest,
+            rest => rest,
+        };
+        let is_make = matches!(make.as_str(), "make" | "gmake");
+        (is_make && rest.iter().all(is_plain)).then(|| Self {
             argv: words.to_vec(),
             directory,
         })
@@ -114,8 +121,9 @@ impl BuildCommand {
 
     /// Whether it writes a Makefile.
     pub(crate) fn configures(&self) -> bool {
-        let is_configure =
-            |word: &String| matches!(word.as_str(), "./configure" | "autoreconf" | "autoconf") || is_configure(word);
+        let is_configure = |word: &String| {
+            matches!(word.as_str(), "./configure" | OUTSIDE | "autoreconf" | "autoconf") || is_configure(word)
+        };
         let generates = self.is_of_cmake() && !self.argv.iter().any(|word| word == "--build");
         generates || self.argv.iter().take(2).any(is_configure)
     }
@@ -166,7 +174,11 @@ impl BuildCommand {
         let words = words.join(" ");
         match &self.directory {
             None => words,
-            Some(directory) => format!("(cd {} && {words})", quoted(directory.as_str())),
+            Some(directory) => format!(
+                "({}cd {} && {words})",
+                self.makes(directory.as_str()),
+                quoted(directory.as_str())
+            ),
         }
     }
 
@@ -175,7 +187,16 @@ impl BuildCommand {
         let directory = self.directory.as_ref().map_or("", |directory| directory.as_str());
         let words: Vec<_> = self.argv.iter().map(|word| quoted(word)).collect();
         let to = format!("{up}/{directory}");
-        format!("(cd {} && {})", quoted(to.trim_end_matches('/')), words.join(" "))
+        let to = to.trim_end_matches('/');
+        format!("({}cd {} && {})", self.makes(to), quoted(to), words.join(" "))
+    }
+
+    /// What makes the directory of a build beside the sources, which the tree does not have.
+    fn makes(&self, directory: &str) -> String {
+        match self.argv.first().is_some_and(|program| program == OUTSIDE) {
+            true => format!("mkdir -p {} && ", quoted(directory)),
+            false => String::new(),
+        }
     }
 }
 
@@ -243,6 +264,11 @@ mod tests {
         check("./ci/build.sh", Some("./ci/build.sh"));
         check("bash scripts/build-all.sh", Some("bash scripts/build-all.sh"));
         check("./configure --enable-a", Some("./configure --enable-a"));
+        let outside = BuildCommand::of(&["../configure".into()], Some("out".parse().unwrap())).unwrap();
+        assert_eq!(outside.line(), "(mkdir -p out && cd out && ../configure)");
+        assert!(
+            outside.configures() && BuildCommand::of_make(&["make", "-C", "out"].map(String::from), None).is_some()
+        );
         check("cp .env.example .env", Some("cp .env.example .env"));
         check("sudo cp tests/a.php tests/b.php", Some("cp tests/a.php tests/b.php"));
     }

@@ -293,11 +293,14 @@ fn cause(output: &str) -> Anomaly {
     }
 }
 
-/// The output of a test without the lines that Go puts around it.
+/// The output of a test without the lines that Go puts around it, and those about downloads of a Go that the test starts.
 fn shown(output: &str) -> String {
-    let lines = output
-        .lines()
-        .filter(|line| !line.starts_with("===") && !line.trim_start().starts_with("--- "));
+    let is_own = |line: &str| {
+        !line.starts_with("===")
+            && !line.trim_start().starts_with("--- ")
+            && !line.trim_start().starts_with("go: downloading ")
+    };
+    let lines = output.lines().filter(|line| is_own(line));
     lines.collect::<Vec<_>>().join("\n")
 }
 

@@ -181,3 +181,17 @@ fn go_vet() {
     printf at /tmp/fx/go/shop_test.go:5: /tmp/fx/go/shop_test.go:5:42: (*testing.common).Errorf format %d has arg "x" of wrong type string
     "#);
 }
+
+#[test]
+fn downloads_of_a_test_are_not_its_failure() {
+    let event = |action: &str, output: &str| {
+        format!("{{\"Action\":\"{action}\",\"Package\":\"m\",\"Test\":\"TestA\",\"Output\":{output:?}}}\n")
+    };
+    let text = event("run", "")
+        + &event("output", "go: downloading example.org/a v1.6.1\n")
+        + &event("output", "main.go:3:8: no such module\n")
+        + &event("fail", "")
+        + "{\"Action\":\"fail\",\"Package\":\"m\"}\n";
+    let run = read(Framework::Go, &exited(1, &text));
+    assert_eq!(run.failures[0].message.trim(), "main.go:3:8: no such module");
+}
