@@ -192,6 +192,6 @@ fn downloads_of_a_test_are_not_its_failure() {
         + &event("output", "main.go:3:8: no such module\n")
         + &event("fail", "")
         + "{\"Action\":\"fail\",\"Package\":\"m\"}\n";
-    let run = read(Framework::Go, &exited(1, &text));
+    let run = read(Framework::Go, &exited(1, text.as_bytes()));
     assert_eq!(run.failures[0].message.trim(), "main.go:3:8: no such module");
 }
