@@ -258,28 +258,7 @@ impl StepCommands<'_> {
         };
         let command = TestCommand { source, ..command };
         if let Some(command) = usable(self.checkout, command.clone(), &own_env) {
-            // A job may run two frameworks one after the other; two jobs may run the same tests in two ways.
-            let is_known = |other: &TestCommand| {
-                let is_in_turn = other.framework != command.framework && other.source == command.source;
-                is_alike(other, &command) && !is_in_turn && !names_others(other, &command)
-            };
-            if let Some(less) = self.known.iter_mut().find(|other| names_more(&command, other)) {
-                // Other scripts of the job of the first one still follow it.
-                let source = less.source.clone();
-                *less = TestCommand { source, ..command };
-            } else if let Some(known) = self
-                .known
-                .iter_mut()
-                .find(|other| unused::has_more_variables(other, &command))
-            {
-                let with_variables = std::mem::replace(known, command);
-                unused::name(known, &with_variables);
-            } else if let Some(known) = self.known.iter_mut().find(|other| is_known(other)) {
-                // Another way to run the same tests, such as with other features.
-                unused::name(known, &command);
-            } else if self.known.len() < MAX_COMMANDS {
-                self.known.push(command);
-            }
+            self.add_known(command);
         } else if own::names_a_part(&command) {
             self.add_part(command.clone(), &own_env);
             self.note_unused(command, &own_env);
@@ -287,6 +266,32 @@ impl StepCommands<'_> {
             self.other.push(own::with_variables(command, &own_env));
         } else if !command.framework.is_linter() {
             self.note_unused(command, &own_env);
+        }
+    }
+
+    /// Adds a command that runs all tests of its directory, unless another one does.
+    fn add_known(&mut self, command: TestCommand) {
+        // A job may run two frameworks one after the other; two jobs may run the same tests in two ways.
+        let is_known = |other: &TestCommand| {
+            let is_in_turn = other.framework != command.framework && other.source == command.source;
+            is_alike(other, &command) && !is_in_turn && !names_others(other, &command)
+        };
+        if let Some(less) = self.known.iter_mut().find(|other| names_more(&command, other)) {
+            // Other scripts of the job of the first one still follow it.
+            let source = less.source.clone();
+            *less = TestCommand { source, ..command };
+        } else if let Some(known) = self
+            .known
+            .iter_mut()
+            .find(|other| unused::has_more_variables(other, &command))
+        {
+            let with_variables = std::mem::replace(known, command);
+            unused::name(known, &with_variables);
+        } else if let Some(known) = self.known.iter_mut().find(|other| is_known(other)) {
+            // Another way to run the same tests, such as with other features.
+            unused::name(known, &command);
+        } else if self.known.len() < MAX_COMMANDS {
+            self.known.push(command);
         }
     }
 }

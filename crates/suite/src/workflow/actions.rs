@@ -35,7 +35,9 @@ pub(super) fn checks_out_another(steps: &[Node], scope: &Scope) -> bool {
 /// The service that an action starts, as those do that are named after one.
 pub(super) fn service(step: &Node) -> Option<String> {
     let action = step.get("uses")?.text()?.split('@').next()?;
-    let mut words = action.split(|c: char| !c.is_ascii_alphanumeric());
+    // A company may be called like its database.
+    let (_, name) = action.split_once('/')?;
+    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
     let is_service = words.any(|word| SERVICES.contains(&word)) || action.ends_with("compose-action");
     is_service.then(|| action.to_owned())
 }
