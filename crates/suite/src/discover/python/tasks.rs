@@ -196,10 +196,10 @@ pub(super) fn runner(place: &Directory<'_>, words: &[String]) -> Option<(Framewo
     let module = python_module(words.get(1..).unwrap_or_default()).and_then(|at| words.get(at + 1));
     if let Some(module) = module.filter(|module| is_python && is_test_module(module)) {
         let path = module.replace('.', "/");
-        let is_there = [format!("{path}.py"), format!("{path}/__main__.py")]
-            .iter()
-            .any(|file| place.has(file));
-        return is_there.then(|| (Framework::Unittest, python(module)));
+        let files = [format!("{path}.py"), format!("{path}/__main__.py")];
+        // A module of a package starts `unittest`; one at the root may be the project's own runner.
+        let starts = |file: &String| place.has(file) && (module.contains('.') || starts_tests(place, file));
+        return files.iter().any(starts).then(|| (Framework::Unittest, python(module)));
     }
     if let Some(script) = words.iter().find(|word| is_own_runner(word) && has(place, word)) {
         let mut argv = vec!["python3".to_string(), script.trim_start_matches("./").into()];
@@ -216,8 +216,12 @@ pub(super) fn runner(place: &Directory<'_>, words: &[String]) -> Option<(Framewo
 pub(in crate::discover) fn starts_unittest(place: &Directory<'_>, words: &[String]) -> bool {
     let is_python = words.first().is_some_and(|word| word.starts_with("python"));
     let script = words.iter().find(|word| is_own_runner(word)).filter(|_| is_python);
-    let text = script.and_then(|script| place.text(script.trim_start_matches("./")));
-    text.is_some_and(|text| text.len() <= MAX_TEXT && (text.contains("unittest") || text.contains("django")))
+    script.is_some_and(|script| starts_tests(place, script.trim_start_matches("./")))
+}
+
+fn starts_tests(place: &Directory<'_>, file: &str) -> bool {
+    let text = place.text(file).filter(|text| text.len() <= MAX_TEXT);
+    text.is_some_and(|text| text.contains("unittest") || text.contains("django"))
 }
 
 /// `runtests.py`, `tests/run_tests.py`: the script with which a project runs its tests, usually Django's.

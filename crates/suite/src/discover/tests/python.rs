@@ -188,6 +188,8 @@ fn a_module_with_all_tests_runs_as_in_ci() {
         ("tests/test_a.py", "def test_a(): 0\n"),
     ];
     assert_eq!(of_ci("run: python -m tests", &files), ["python3 -m tests"]);
+    let own = [("tests/__main__.py", "import pytest\npytest.main()\n"), files[1]];
+    assert_eq!(of_ci("run: python -m tests", &own)[0], "python3 -m pytest");
     // That is Python's own.
     assert_eq!(of_ci("run: python -m test", &files)[0], "python3 -m pytest");
     assert_eq!(of_ci("run: python -m tests", &files[1..])[0], "python3 -m pytest");
