@@ -4,6 +4,7 @@
 use greenlight_anchor::RepoPath;
 use serde::{Deserialize, Serialize};
 
+use crate::ci_configure::is_configuring;
 use crate::framework::Ecosystem;
 use crate::shell::quoted;
 
@@ -40,20 +41,8 @@ const NOT_BUILDS: [&str; 16] = [
     "watch",
     "website",
 ];
-/// Options with which CMake does something else: <https://cmake.org/cmake/help/latest/manual/cmake.1.html>
-const NOT_OF_CMAKE: [&str; 9] = [
-    "--find-package",
-    "--help",
-    "--install",
-    "--open",
-    "--version",
-    "--workflow",
-    "-E",
-    "-P",
-    "install",
-];
-/// Configures a build in a directory beside the sources.
-const OUTSIDE: &str = "../configure";
+/// The script that configures a build in a directory beside the sources.
+const OUT_OF_TREE: &str = "../configure";
 /// Package managers whose plain `run` does the same as npm's.
 pub(crate) const MANAGERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 
@@ -92,10 +81,8 @@ impl BuildCommand {
             [python, "setup.py", "build_ext", ..] if python.starts_with("python") => words.to_vec(),
             [script] | ["sh" | "bash", script] if is_configure(script) => words.to_vec(),
             [script] | ["sh" | "bash", script] if is_build_script(script) => words.to_vec(),
-            ["./configure" | OUTSIDE, ..] => words.to_vec(),
-            ["cmake", rest @ ..] if !rest.is_empty() && !rest.iter().any(|word| NOT_OF_CMAKE.contains(word)) => {
-                words.to_vec()
-            }
+            ["./configure" | OUT_OF_TREE, ..] => words.to_vec(),
+            ["cmake", _, ..] if generates(words) || compiles(&names) => words.to_vec(),
             ["autoreconf" | "autoconf", rest @ ..] if rest.iter().all(|word| word.starts_with('-')) => words.to_vec(),
             ["cp", from, to] if is_plain_path(from) && is_plain_path(to) => words.to_vec(),
             ["rake", rest @ ..] | ["bundle", "exec", "rake", rest @ ..] if has_target(rest) => words.to_vec(),
@@ -122,10 +109,9 @@ impl BuildCommand {
     /// Whether it writes a Makefile.
     pub(crate) fn configures(&self) -> bool {
         let is_configure = |word: &String| {
-            matches!(word.as_str(), "./configure" | OUTSIDE | "autoreconf" | "autoconf") || is_configure(word)
+            matches!(word.as_str(), "./configure" | OUT_OF_TREE | "autoreconf" | "autoconf") || is_configure(word)
         };
-        let generates = self.is_of_cmake() && !self.argv.iter().any(|word| word == "--build");
-        generates || self.argv.iter().take(2).any(is_configure)
+        generates(&self.argv) || self.argv.iter().take(2).any(is_configure)
     }
 
     /// Whether CMake configures or builds something. It may be anything, so only tests of no known framework are taken to
@@ -191,13 +177,23 @@ impl BuildCommand {
         format!("({}cd {} && {})", self.makes(to), quoted(to), words.join(" "))
     }
 
-    /// What makes the directory of a build beside the sources, which the tree does not have.
+    /// The command that creates the directory of an out-of-tree build.
     fn makes(&self, directory: &str) -> String {
-        match self.argv.first().is_some_and(|program| program == OUTSIDE) {
+        match self.argv.first().is_some_and(|program| program == OUT_OF_TREE) {
             true => format!("mkdir -p {} && ", quoted(directory)),
             false => String::new(),
         }
     }
+}
+
+/// Whether CMake configures a build.
+fn generates(words: &[String]) -> bool {
+    is_configuring(words) == Some("cmake")
+}
+
+/// Whether CMake builds, and does not install.
+fn compiles(words: &[&str]) -> bool {
+    words.contains(&"--build") && !words.contains(&"install")
 }
 
 /// Whether the name of a script or a target says that it builds something.

@@ -39,6 +39,7 @@ const MAX_LINE: usize = 10_000;
 pub(super) fn scripts(place: &Directory<'_>, argv: &[String], env: &BTreeMap<String, String>) -> Option<Vec<String>> {
     let (program, rest) = argv.split_first()?;
     let name = program.rsplit('/').next()?;
+    let file = |path: &str| place.text(path).filter(|text| text.len() <= MAX_FILE);
     let read = |names: &[&str]| {
         let text = names.iter().find_map(|name| place.text(name));
         text.filter(|text| text.len() <= MAX_FILE)
@@ -56,17 +57,10 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String], env: &BTreeMap<Str
         }
         "mise" => {
             let text = read(&mise::FILES)?;
-            let file = |path: &str| place.text(path).filter(|text| text.len() <= MAX_FILE);
             Some(vec![mise::script(&text, rest, &file)?])
         }
-        "pixi" => {
-            let file = |path: &str| place.text(path).filter(|text| text.len() <= MAX_FILE);
-            Some(vec![pixi::script(rest, &file)?])
-        }
-        "poe" => {
-            let file = |path: &str| place.text(path).filter(|text| text.len() <= MAX_FILE);
-            Some(vec![poe::script(rest, &file)?])
-        }
+        "pixi" => Some(vec![pixi::script(rest, &file)?]),
+        "poe" => Some(vec![poe::script(rest, &file)?]),
         "cibuildwheel" => Some(vec![wheels::script(read(&["pyproject.toml"]).as_deref(), env)?]),
         "task" => Some(vec![taskfile::script(&read(&others::TASKFILES)?, rest)?]),
         "tox" => Some(python::tox::call(place, rest, env)?.scripts),

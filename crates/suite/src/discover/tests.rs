@@ -32,6 +32,12 @@ pub(super) fn hints(checkout: &Checkout) -> Hints {
     }
 }
 
+/// The lines of the commands for a project whose only job has these steps and variables.
+fn lines_of_job(job: &str, files: &[(&str, &str)]) -> Vec<String> {
+    let found = idioms::commands_of_job(job, files);
+    found.iter().map(ToString::to_string).collect()
+}
+
 /// `command [framework, import root] from source`, or what was looked for.
 fn found(files: &[(&str, &str)], settings: &TestSettings) -> String {
     let (_directory, checkout) = tree(files);

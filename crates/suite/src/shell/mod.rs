@@ -17,7 +17,7 @@ pub(super) use self::directory::{
     assigned, below_workspace, expanded, for_people, is_variable, line_directory, only_variable, split_line,
     with_workspace,
 };
-pub(super) use self::python::python_module;
+pub(super) use self::python::{python_module, python_options};
 pub(super) use self::script::{SimpleCommand, lines};
 pub(super) use self::sequence::commands;
 pub(super) use self::word::{ARGUMENTS, Word, is_name, quoted};

@@ -98,6 +98,14 @@ pub(super) fn leave_out_what_may_fail<T>(found: &mut Vec<(u32, T)>) {
     }
 }
 
+/// Whether a workflow is named after what it publishes.
+pub(super) fn publishes(path: &str) -> bool {
+    const MORE: [&str; 4] = ["pypi", "upload", "wheel", "wheels"];
+    let path = path.to_ascii_lowercase();
+    let mut words = path.split(|c: char| !c.is_ascii_alphanumeric());
+    words.any(|word| AFTER.contains(&word) || MORE.contains(&word))
+}
+
 /// 0 for a name that says no more than "test", 1 for one that says it among other things, 2 for others; more for those that
 /// take long or test in an unusual way. `None` for one with another purpose.
 pub(super) fn rank(name: &str) -> Option<u32> {

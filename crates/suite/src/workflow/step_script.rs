@@ -1,7 +1,5 @@
 //! Finds the script that a step runs, in the workflow or in a local action.
 
-use std::collections::BTreeSet;
-
 use greenlight_anchor::RepoPath;
 
 use super::action_commands::command_of_action;
@@ -76,10 +74,8 @@ fn certain(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowF
         if let Some(text) = command.or_else(|| installed_by_action(step, uses, &scope)) {
             return Some(Script {
                 text,
-                directory: None,
                 env: scope.env,
-                own_env: BTreeSet::new(),
-                sets: Vec::new(),
+                ..around.nothing()
             });
         }
         return in_action(&local(uses)?, (step, scope), (around, depth), files);

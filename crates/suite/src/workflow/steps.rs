@@ -8,6 +8,7 @@ use greenlight_readers::ci_step::{CiScript, CiStep};
 use super::action_commands::WHEELS;
 use super::actions::{checkout_path, checks_out_another, runtime, service, set_up};
 use super::composite::set_up_by_action;
+use super::purpose::publishes;
 use super::run_script::{Around, Script};
 use super::script_text::calls_tests;
 use super::shown::find;
@@ -189,7 +190,7 @@ pub(super) fn with_tests(
     let scripts: Vec<(usize, Script)> = scripts
         .filter_map(|(number, script)| Some((number, script?)))
         .filter(|(_, script)| runs_tests(&script.text, &script.env) || calls_tests(script, files))
-        .filter(|(_, script)| !script.text.contains(WHEELS) || !publishes(workflow))
+        .filter(|(_, script)| !script.text.contains(WHEELS) || !publishes(workflow.as_str()))
         .collect();
     // What may fail decides nothing, unless there is nothing else.
     let counts = |(number, script): &&(usize, Script)| {
@@ -217,18 +218,6 @@ pub(super) fn with_tests(
     };
     let steps: Vec<CiStep> = tests.into_iter().filter_map(&mut step).collect();
     (!steps.is_empty()).then_some((steps, checks_only))
-}
-
-/// Whether a workflow is named after what is published. Its wheels are tested in a special way.
-fn publishes(workflow: &RepoPath) -> bool {
-    let words = workflow.as_str().split(|c: char| !c.is_ascii_alphanumeric());
-    let mut words = words.map(str::to_ascii_lowercase);
-    words.any(|word| {
-        matches!(
-            word.as_str(),
-            "deploy" | "pypi" | "publish" | "release" | "upload" | "wheel" | "wheels"
-        )
-    })
 }
 
 /// The operating system of a job, if its runner's label names it.

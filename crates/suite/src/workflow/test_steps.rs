@@ -89,7 +89,7 @@ pub(super) fn workflows_steps(
     found
 }
 
-/// Whether a workflow is named after what other systems do not have.
+/// Whether a workflow is named after one of Apple's systems or tools.
 fn is_for_apple(path: &RepoPath) -> bool {
     const NAMES: [&str; 8] = ["apple", "darwin", "ios", "mac", "macos", "osx", "swift", "xcode"];
     let stem = path

@@ -88,7 +88,8 @@ fn configurations(checkout: &Checkout, step: &CiStep) -> Vec<Configuration> {
     found
 }
 
-fn lines(step: &CiStep, script: &str) -> Vec<shell::SimpleCommand> {
+/// The lines of a script in the context of a step.
+pub(super) fn lines(step: &CiStep, script: &str) -> Vec<shell::SimpleCommand> {
     shell::lines(script, &step.env, |_| false).unwrap_or_default()
 }
 

@@ -67,8 +67,13 @@ fn names_modules(command: &TestCommand) -> bool {
     }
     // Goals of Maven's plugins have colons, too.
     let mut plain = words().filter(|word| !word.starts_with('-'));
-    let is_lifecycle = |word: &str| matches!(word, "test" | "package" | "verify" | "install");
-    words().any(|word| word.contains(':') && !word.starts_with('-')) && !(is_maven(command) && plain.any(is_lifecycle))
+    words().any(|word| word.contains(':') && !word.starts_with('-'))
+        && !(is_maven(command) && plain.any(tests_in_phase))
+}
+
+/// Whether the tests run in a phase of Maven, or before it.
+fn tests_in_phase(goal: &str) -> bool {
+    matches!(goal, "test" | "package" | "verify" | "install")
 }
 
 /// Adds the goals that a pom names for commands without any, as those of Apache's libraries are. `None` if it names none:
@@ -83,9 +88,7 @@ pub(super) fn add_default_goals(place: &Directory<'_>, command: &mut TestCommand
     let (goals, _) = rest.split_once("</defaultGoal>")?;
     let is_plain = |goal: &str| goal.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:@".contains(c));
     let goals: Vec<&str> = goals.split_whitespace().take(MAX_GOALS).collect();
-    let tests = goals
-        .iter()
-        .any(|goal| matches!(*goal, "test" | "package" | "verify" | "install"));
+    let tests = goals.iter().any(|goal| tests_in_phase(goal));
     (tests && goals.iter().all(|goal| is_plain(goal) && !goal.starts_with('-'))).then_some(())?;
     command.argv.extend(goals.into_iter().map(String::from));
     Some(())

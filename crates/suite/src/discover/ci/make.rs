@@ -2,9 +2,8 @@
 
 use greenlight_readers::ci_step::CiStep;
 
-use super::{StepCommands, names_a_test, shown};
+use super::{StepCommands, names_a_test, own, shown};
 use crate::discover::directory::Directory;
-use crate::discover::others::MAKEFILES;
 use crate::framework::Framework;
 use crate::test_command::{Source, TestCommand, leave_out};
 
@@ -40,40 +39,37 @@ impl StepCommands<'_> {
     /// the tests.
     pub(super) fn leave_out_builds(&mut self) {
         let makes = |command: &TestCommand, wanted: &[&str]| {
-            let place = Directory {
-                checkout: self.checkout,
-                directory: command.directory.clone(),
-            };
-            let is_make = matches!(command.argv.first().map(String::as_str), Some("make" | "gmake"));
-            let is_there = MAKEFILES.iter().any(|name| place.has(name));
-            is_make && !is_there && matches!(targets(command).as_slice(), [target] if wanted.contains(target))
+            let is_wanted = matches!(targets(command).as_slice(), [target] if wanted.contains(target));
+            own::is_make(command) && is_wanted && !own::has_makefile(&self.place(command))
         };
-        let checks: Vec<TestCommand> = self
-            .other
-            .iter()
-            .filter(|other| makes(other, &["check", "test"]))
-            .cloned()
-            .collect();
-        let runs_them = |command: &TestCommand, check: &TestCommand| {
-            (&check.source, &check.directory) == (&command.source, &command.directory)
+        let is_build = |command: &TestCommand| {
+            let is_beside =
+                |other: &TestCommand| (&other.source, &other.directory) == (&command.source, &command.directory);
+            let mut others = self.other.iter();
+            makes(command, &["tests"]) && others.any(|other| is_beside(other) && makes(other, &["check", "test"]))
         };
-        let mut other = std::mem::take(&mut self.other);
-        other.retain(|command| !makes(command, &["tests"]) || !checks.iter().any(|check| runs_them(command, check)));
-        self.other = other;
+        let builds: Vec<bool> = self.other.iter().map(is_build).collect();
+        let mut builds = builds.into_iter();
+        self.other.retain(|_| !builds.next().unwrap_or_default());
+    }
+
+    fn place(&self, command: &TestCommand) -> Directory<'_> {
+        Directory {
+            checkout: self.checkout,
+            directory: command.directory.clone(),
+        }
     }
 
     fn is_make_test(&self, command: &TestCommand) -> bool {
-        let place = Directory {
-            checkout: self.checkout,
-            directory: command.directory.clone(),
-        };
-        let is_make = matches!(command.argv.first().map(String::as_str), Some("make" | "gmake"));
         let is_for_others = command
             .argv
             .iter()
             .any(|word| word.split(['=', ' ']).any(|part| part == "-m32"));
-        let is_there = MAKEFILES.iter().any(|name| place.has(name));
-        is_make && !is_for_others && is_there && targets(command).iter().any(|target| names_a_test(target))
+        let is_there = own::has_makefile(&self.place(command));
+        own::is_make(command)
+            && !is_for_others
+            && is_there
+            && targets(command).iter().any(|target| names_a_test(target))
     }
 }
 

@@ -84,8 +84,12 @@ pub(super) fn entered(checkout: &Checkout, mut command: TestCommand) -> TestComm
     command
 }
 
-fn is_make(command: &TestCommand) -> bool {
+pub(super) fn is_make(command: &TestCommand) -> bool {
     matches!(command.argv.first().map(String::as_str), Some("make" | "gmake"))
+}
+
+pub(super) fn has_makefile(place: &Directory<'_>) -> bool {
+    MAKEFILES.iter().any(|name| place.has(name))
 }
 
 /// Whether a command of CI is one for the project's tests that can run here, though what it runs is unknown: a script
@@ -141,9 +145,8 @@ fn is_for_all_tests(argv: &[String]) -> bool {
 
 /// A target of a Makefile that `configure` writes, which CI runs before.
 fn is_configured_target(place: &Directory<'_>, command: &TestCommand) -> bool {
-    let is_there = MAKEFILES.iter().any(|name| place.has(name));
     let is_template = ["Makefile.am", "Makefile.in"].iter().any(|name| place.has(name));
-    is_make(command) && !is_there && is_template && command.builds().any(BuildCommand::configures)
+    is_make(command) && !has_makefile(place) && is_template && command.builds().any(BuildCommand::configures)
 }
 
 /// Make without a target in the directory of all tests, whose Makefile runs what it builds.
@@ -151,8 +154,7 @@ fn is_make_in_tests(place: &Directory<'_>, command: &TestCommand) -> bool {
     let names_tests = |directory: &RepoPath| matches!(directory.as_str(), "test" | "tests");
     let mut words = command.argv.iter().skip(1);
     let names_none = words.all(|word| word.starts_with('-') || word.contains('='));
-    let is_there = MAKEFILES.iter().any(|name| place.has(name));
-    is_make(command) && names_none && is_there && place.directory.as_ref().is_some_and(names_tests)
+    is_make(command) && names_none && has_makefile(place) && place.directory.as_ref().is_some_and(names_tests)
 }
 
 /// Rake in a directory below the root, of which the root's command would know nothing.

@@ -5,15 +5,14 @@ use greenlight_readers::ci_step::CiStep;
 use greenlight_tree::checkout::Checkout;
 
 use super::MAX_PARTS;
-use super::configuration::{Configuration, configured, in_shell};
+use super::configuration::{Configuration, configured, in_shell, lines};
 use crate::discover::step::tool;
 use crate::framework::Framework;
-use crate::shell::{self, SimpleCommand, line_directory, quoted, split_line, with_workspace};
+use crate::shell::{SimpleCommand, line_directory, quoted, split_line, with_workspace};
 use crate::test_command::{Source, TestCommand};
 use crate::workflow::WORKSPACE;
 
-/// Where CMake builds here, and how.
-const CONFIGURE: &str = "cmake -S . -B .greenlight-build";
+/// How CMake builds in the directory that is configured for CTest, too.
 const BUILD: &str = "cmake --build .greenlight-build --parallel 2";
 
 /// The commands that build such programs and run them, of the first step that does so.
@@ -28,7 +27,7 @@ fn of_step(checkout: &Checkout, step: &CiStep) -> Vec<TestCommand> {
     if builds.is_empty() {
         return Vec::new();
     }
-    let lines = shell::lines(&step.script, &step.env, |_| false).unwrap_or_default();
+    let lines = lines(step, &step.script);
     let is_test = |line: &&SimpleCommand| tool::of(&line.words).is_some() && !tool::is_check(&line.words);
     let programs = lines.iter().filter(is_test).take(MAX_PARTS);
     let found = programs.filter_map(|line| builds.iter().find_map(|build| runs(step, line, build)));
@@ -64,8 +63,9 @@ fn runs(step: &CiStep, line: &SimpleCommand, build: &Configuration) -> Option<Te
         options if options.is_empty() => options,
         options => format!(" {options}"),
     };
+    let configure = Framework::Ctest.spec().configure?;
     let script = format!(
-        "{CONFIGURE}{options} && {BUILD} && cd {} && {}",
+        "{configure}{options} && {BUILD} && cd {} && {}",
         quoted(&enters),
         run.join(" ")
     );

@@ -3,6 +3,7 @@
 use std::iter::Peekable;
 
 use crate::discover::directory::Directory;
+use crate::shell::python_options;
 
 /// Options that decide which tests run and how, each with a value.
 const KEPT: [&str; 10] = [
@@ -55,15 +56,12 @@ pub(super) fn tests(place: &Directory<'_>, words: &[String]) -> Option<Vec<Strin
 
 /// The options before the script or module, which may turn warnings into errors.
 fn options_of_python(words: &[String]) -> &[String] {
-    let mut end = 1;
-    while let Some(option) = words
-        .get(end)
-        .filter(|word| word.starts_with('-') && !word.ends_with('m'))
-    {
-        end += if matches!(option.as_str(), "-W" | "-X") { 2 } else { 1 };
+    match words {
+        [program, arguments @ ..] if program.starts_with("python") => {
+            arguments.get(..python_options(arguments)).unwrap_or_default()
+        }
+        _ => &[],
     }
-    let is_python = words.first().is_some_and(|word| word.starts_with("python"));
-    words.get(1..end).filter(|_| is_python).unwrap_or_default()
 }
 
 /// What counts of an argument: with the one after it, if that is its value.

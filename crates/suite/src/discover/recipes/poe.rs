@@ -21,18 +21,11 @@ pub(super) fn script(arguments: &[String], read: &dyn Fn(&str) -> Option<String>
     let name = words.next().filter(|name| !name.starts_with('-'))?;
     let more: String = words.map(|word| format!(" {}", quoted(word))).collect();
     let table = |file: &str| read(file).and_then(|text| text.parse::<Table>().ok());
-    let own = table("poe_tasks.toml");
-    let project = table("pyproject.toml");
-    let settings = match &own {
-        Some(own) => own
-            .get("tool")
-            .and_then(|tool| tool.get("poe")?.as_table())
-            .or(Some(own)),
-        None => project
-            .as_ref()
-            .and_then(|table| table.get("tool")?.get("poe")?.as_table()),
+    let table_of_poe = |table: &Table| table.get("tool")?.get("poe").cloned();
+    let settings = match table("poe_tasks.toml") {
+        Some(own) => table_of_poe(&own).unwrap_or(Value::Table(own)),
+        None => table_of_poe(&table("pyproject.toml")?)?,
     };
-    let settings = settings?;
     let mut script = PoeScript {
         tasks: settings.get("tasks")?.as_table()?,
         lines: Vec::new(),
@@ -61,7 +54,10 @@ impl PoeScript<'_> {
         let depth = depth.checked_sub(1)?;
         self.left = self.left.checked_sub(1)?;
         let table = match task {
-            Value::String(command) => return self.push(command, (more, env), None),
+            Value::String(command) => {
+                self.push(command, (more, env), None);
+                return Some(());
+            }
             Value::Array(tasks) => return self.sequence(tasks, env, depth),
             Value::Table(table) => table,
             _ => return None,
@@ -72,9 +68,10 @@ impl PoeScript<'_> {
         }
         let text = |key: &str| table.get(key).and_then(Value::as_str);
         if let Some(command) = text("cmd").or_else(|| text("shell")) {
-            // Their values are arguments of this call.
+            // A task with options of its own takes them as their values.
             let arguments = if table.contains_key("args") { "" } else { more };
-            return self.push(command, (arguments, env), text("cwd"));
+            self.push(command, (arguments, env), text("cwd"));
+            return Some(());
         }
         if let Some(other) = text("ref") {
             let (name, own) = other.trim().split_once(' ').unwrap_or((other.trim(), ""));
@@ -99,12 +96,7 @@ impl PoeScript<'_> {
         Some(())
     }
 
-    fn push(
-        &mut self,
-        command: &str,
-        (more, env): (&str, &BTreeMap<String, String>),
-        directory: Option<&str>,
-    ) -> Option<()> {
+    fn push(&mut self, command: &str, (more, env): (&str, &BTreeMap<String, String>), directory: Option<&str>) {
         let mut text = String::from("(\n");
         for (name, value) in env {
             text += &format!("export {name}={}\n", quoted(value));
@@ -114,7 +106,6 @@ impl PoeScript<'_> {
         }
         text += &format!("{}{more}\n)\n", command.trim());
         self.lines.push(text);
-        Some(())
     }
 }
 

@@ -1,13 +1,11 @@
 //! Build systems that CI tests with: CMake, Meson, configure, Maven.
 
-use super::idioms::commands_of_job;
+use super::lines_of_job;
 
 /// The lines of the commands for a project whose only job has these lines.
 fn lines(script: &[&str], files: &[(&str, &str)]) -> Vec<String> {
     let steps: Vec<String> = script.iter().map(|line| format!("{{run: '{line}'}}")).collect();
-    let job = format!("steps: [{}]", steps.join(", "));
-    let found = commands_of_job(&job, files);
-    found.iter().map(ToString::to_string).collect()
+    lines_of_job(&format!("steps: [{}]", steps.join(", ")), files)
 }
 
 #[test]

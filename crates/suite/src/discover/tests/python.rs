@@ -128,8 +128,7 @@ fn what_fails_is_run_in_the_project_that_it_belongs_to() {
 
 /// The commands of a project whose only job has this step.
 fn of_ci(step: &str, files: &[(&str, &str)]) -> Vec<String> {
-    let found = idioms::commands_of_job(&format!("steps: [{{{step}}}]"), files);
-    found.iter().map(ToString::to_string).collect()
+    lines_of_job(&format!("steps: [{{{step}}}]"), files)
 }
 
 #[test]

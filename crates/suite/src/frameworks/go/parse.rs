@@ -293,7 +293,7 @@ fn cause(output: &str) -> Anomaly {
     }
 }
 
-/// The output of a test without the lines that Go puts around it, and those about downloads of a Go that the test starts.
+/// The output of a test without the lines that Go puts around it, and without the downloads of a `go` that the test starts.
 fn shown(output: &str) -> String {
     let is_own = |line: &str| {
         !line.starts_with("===")

@@ -1,14 +1,18 @@
 //! Scripts of a project that are named after tests.
 
 use super::names::{has_tests_in_name, is_task};
+use crate::shell::python_options;
 
 /// The index of the script in the arguments of an interpreter, as in `php -d memory_limit=-1 phpunit`. `None` if it runs
 /// code of the command line, or a module.
 pub(super) fn script(interpreter: &str, arguments: &[&str]) -> Option<usize> {
+    if interpreter.starts_with("python") {
+        let at = python_options(arguments);
+        return arguments.get(at).filter(|word| !word.starts_with('-')).map(|_| at);
+    }
     let (with_value, with_code): (&[&str], &[&str]) = match interpreter {
         "php" => (&["-d", "-c"], &["-r"]),
         "ruby" | "perl" => (&["-I", "-r"], &["-e", "-E"]),
-        python if python.starts_with("python") => (&["-W", "-X"], &["-c", "-m"]),
         _ => (
             &["-r", "--require", "--import", "--loader"],
             &["-e", "--eval", "-p", "--print"],
