@@ -68,7 +68,7 @@ impl PoeScript<'_> {
         }
         let text = |key: &str| table.get(key).and_then(Value::as_str);
         if let Some(command) = text("cmd").or_else(|| text("shell")) {
-            // A task with options of its own takes them as their values.
+            // A task that declares options takes them as their values.
             let arguments = if table.contains_key("args") { "" } else { more };
             self.push(command, (arguments, env), text("cwd"));
             return Some(());
