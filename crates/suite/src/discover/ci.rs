@@ -55,6 +55,7 @@ pub(super) fn commands<'a>(checkout: &'a Checkout, steps: &[CiStep]) -> StepComm
         other: Vec::new(),
         checks: Vec::new(),
         unused: Vec::new(),
+        is_first_ctest: false,
         scripts: MAX_SCRIPTS,
     };
     for step in steps.iter().filter(|step| !step.is_aside) {
@@ -94,6 +95,8 @@ pub(super) struct StepCommands<'a> {
     checks: Vec<String>,
     /// Commands that run a part of the tests, or all of them with other settings.
     unused: Vec<TestCommand>,
+    /// Whether CTest runs tests before Make does, in the order of the steps.
+    is_first_ctest: bool,
     scripts: usize,
 }
 
@@ -168,6 +171,10 @@ impl StepCommands<'_> {
                 checkout: self.checkout,
                 directory: command.directory.clone(),
             };
+            // The Makefile of another build, of which CI's first job knows nothing.
+            if self.is_first_ctest && own::is_make(command) && place.has("CMakeLists.txt") {
+                continue;
+            }
             let is_elsewhere = |other: &TestCommand| other.directory != command.directory;
             let is_free = self.known.iter().all(is_elsewhere) && own::runs_here(&place, command);
             // One job may call a script several times, with other variables. Other arguments may be those of a matrix.
@@ -257,6 +264,7 @@ impl StepCommands<'_> {
             job: step.job.clone(),
         };
         let command = TestCommand { source, ..command };
+        self.is_first_ctest |= command.framework == Framework::Ctest && !self.other.iter().any(own::is_make);
         if let Some(command) = usable(self.checkout, command.clone(), &own_env) {
             self.add_known(command);
         } else if own::names_a_part(&command) {

@@ -1,6 +1,7 @@
 //! Actions that run a command which the workflow gives them, as a line for a shell.
 
 use super::files::in_tree;
+use super::script_text::without_unknown_words;
 use super::{Node, Scope, interpolate};
 use crate::shell::quoted;
 
@@ -60,7 +61,7 @@ pub(super) fn command_of_action(step: &Node, uses: &str, scope: &Scope) -> Optio
     let (_, inputs) = ACTIONS.iter().find(|(action, _)| *action == name)?;
     let with = step.get("with")?;
     let value = |input: &str| match with.get(input) {
-        Some(value) => interpolate(&value.scalar()?, scope),
+        Some(value) => interpolate(&without_unknown_words(&value.scalar()?, scope), scope),
         None => Some(String::new()),
     };
     let line = match inputs {
@@ -118,7 +119,7 @@ mod tests {
         let path: RepoPath = ".github/workflows/ci.yml".parse().unwrap();
         let of = |action: &str, with: &str| {
             let text = format!(
-                "on: push\njobs:\n  test:\n    runs-on: ubuntu-latest\n    strategy: {{matrix: {{flags: [--all-features]}}}}\n    \
+                "on: push\njobs:\n  test:\n    runs-on: ubuntu-latest\n    strategy: {{matrix: {{flags: [--all-features], more: '${{{{ a() }}}}'}}}}\n    \
                  steps: [{{uses: '{action}', with: {{{with}}}}}]\n"
             );
             let steps = test_steps([&path], &mut |_| Some(text.clone()));
@@ -143,6 +144,16 @@ mod tests {
                 "gradle/actions/setup-gradle@v3",
                 "arguments: test, build-root-directory: a b",
                 "cd 'a b' && ./gradlew test",
+            ),
+            (
+                "burrunan/gradle-cache-action@v3",
+                "arguments: 'check -i ${{ matrix.more }} ${{ matrix.more }}'",
+                "",
+            ),
+            (
+                "burrunan/gradle-cache-action@v3",
+                "arguments: 'check -Da=b ${{ matrix.more }} ${{ matrix.more }}'",
+                "./gradlew check -Da=b",
             ),
             ("gradle/actions/setup-gradle@v4", "cache-disabled: true", ""),
             (

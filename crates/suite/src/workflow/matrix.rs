@@ -65,16 +65,40 @@ pub(super) fn known_combinations(matrix: &Node, scope: &Scope) -> (Vec<Combinati
     if let Some(all) = combinations(matrix, scope) {
         return (all, MatrixExtent::Whole);
     }
-    let is_known =
-        |(_, value): &&(String, Node)| resolved(value, scope).is_some_and(|value| matches!(value, Node::List(_)));
-    let mut known: Vec<(String, Node)> = matrix.entries().iter().filter(is_known).cloned().collect();
-    // What is included depends on the values that are not known.
-    let is_axis = |(name, _): &(String, Node)| name != "include" && name != "exclude";
-    if known.iter().any(is_axis) {
-        known.retain(is_axis);
+    let written: Vec<(&str, Node)> = matrix
+        .entries()
+        .iter()
+        .filter_map(|(name, value)| Some((name.as_str(), known_values(value, scope)?)))
+        .collect();
+    let is_axis = |name: &str| name != "include" && name != "exclude";
+    let has_axes = matrix.entries().iter().any(|(name, _)| is_axis(name));
+    let is_left_out = |(name, _): &&(String, Node)| !written.iter().any(|(known, _)| known == name);
+    let lacks_any = matrix.entries().iter().any(|entry| is_left_out(&entry));
+    let has_known_axes = written.iter().any(|(name, _)| is_axis(name));
+    let known = written
+        .into_iter()
+        // What is included depends on the values that are not known.
+        .filter(|(name, _)| !(lacks_any && has_known_axes) || is_axis(name))
+        .map(|(name, values)| (name.to_owned(), values))
+        .collect();
+    match combinations(&Node::Map(known), scope) {
+        // Each job has all of its values, even if there are more jobs.
+        Some(all) if !has_axes && !lacks_any => (all, MatrixExtent::Whole),
+        all => (all.unwrap_or_else(|| vec![Vec::new()]), MatrixExtent::Partial),
     }
-    let all = combinations(&Node::Map(known), scope);
-    (all.unwrap_or_else(|| vec![Vec::new()]), MatrixExtent::Partial)
+}
+
+/// Those values of an axis, or those included jobs, that are known. `None` if none is.
+fn known_values(values: &Node, scope: &Scope) -> Option<Node> {
+    match resolved(values, scope) {
+        Some(list @ Node::List(_)) => Some(list),
+        Some(_) => None,
+        None => {
+            let known = values.items().iter().filter_map(|item| resolved(item, scope));
+            let known: Vec<Node> = known.collect();
+            (!known.is_empty()).then_some(Node::List(known))
+        }
+    }
 }
 
 /// Adds an `include` entry to every combination whose original values it does not overwrite, else as a new
@@ -174,6 +198,13 @@ mod tests {
         assert_eq!((known.len(), extent), (2, MatrixExtent::Partial));
         let included = parse("{os: '${{ a() }}', env: [''], include: [{os: b, env: A=1}]}", false).unwrap();
         assert_eq!(known_combinations(&included, &Scope::default()).0.len(), 1);
+        // One job with a value that only a runner knows says nothing about the others.
+        let named = parse("{include: [{name: a}, {name: '${{ github.repository }}'}]}", false).unwrap();
+        let (known, extent) = known_combinations(&named, &Scope::default());
+        assert_eq!((known.len(), extent), (1, MatrixExtent::Whole));
+        let axis = parse("{os: [a, '${{ github.repository }}'], py: [1, 2]}", false).unwrap();
+        let (known, extent) = known_combinations(&axis, &Scope::default());
+        assert_eq!((known.len(), extent), (2, MatrixExtent::Partial));
         // The example from GitHub's documentation.
         check(
             "{fruit: [apple, pear], animal: [cat, dog], include: [{color: green}, {color: pink, animal: cat}, \

@@ -5,10 +5,13 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::WorkflowFiles;
-use super::expression::{Scope, interpolate};
+use super::expression::{MatrixExtent, Scope, interpolate};
 use super::run_script::Script;
 use crate::discover::{called_scripts, only_checks, runs_tests};
 use crate::text::pattern;
+
+/// Maximum number of unknown words in a row.
+const MAX_WORDS: usize = 4;
 
 /// Whether a script builds in a directory beside the checkout.
 pub(super) fn builds_elsewhere(directory: &str, script: &str) -> bool {
@@ -41,6 +44,31 @@ pub(super) fn without_unknown_settings(script: &str, scope: &Scope) -> String {
             .into_owned(),
         None => script.to_owned(),
     }
+}
+
+/// A script without the words that are values of a computed matrix, such as the last one of `gradle check
+/// ${{ matrix.arguments }}`: it is run with them, and without them in most jobs. The value of an option stays.
+pub(super) fn without_unknown_words(script: &str, scope: &Scope) -> String {
+    static WORD: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        pattern(r"(?m)(?P<before>(?:^|\s)(?:[^\s-]\S*|-\S+=\S+))[ \t]+(?P<value>\$\{\{\s*matrix\.[^}\n]*\}\})(?P<after>\s|$)")
+    });
+    let mut script = script.to_owned();
+    let Some(word) = WORD.as_ref().filter(|_| scope.extent == MatrixExtent::Partial) else {
+        return script;
+    };
+    for _ in 0..MAX_WORDS {
+        let shorter = word.replace_all(&script, |found: &Captures<'_>| {
+            match interpolate(&found["value"], scope) {
+                Some(_) => found[0].to_owned(),
+                None => format!("{}{}", &found["before"], &found["after"]),
+            }
+        });
+        if shorter == script {
+            break;
+        }
+        script = shorter.into_owned();
+    }
+    script
 }
 
 /// Whether a script calls one of the tree that runs tests, no matter what it is called.

@@ -9,7 +9,7 @@ use super::exported::exported;
 use super::expression::{interpolate_known, is_false, is_true};
 use super::files::in_tree;
 use super::run_script::{Around, MAX_SCRIPT, MAX_VALUE, MAX_VARIABLES, Script};
-use super::script_text::{builds_elsewhere, without_unknown_settings};
+use super::script_text::{builds_elsewhere, without_unknown_settings, without_unknown_words};
 use super::{Node, Scope, WorkflowFiles, inputs, interpolate, local};
 use crate::ci_install::installs;
 use crate::discover::{only_checks, runs_tests};
@@ -106,6 +106,7 @@ fn certain(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowF
     let directory = in_tree(&directory)?;
     let text = interpolate(run, &scope)
         .or_else(|| interpolate(&without_unknown_settings(run, &scope), &scope))
+        .or_else(|| interpolate(&without_unknown_words(run, &scope), &scope))
         .or_else(|| interpolate_known(run, UNKNOWN, &scope).filter(|text| !starts_unknown(text)))?;
     Some(Script {
         sets: exported(&text, &scope.env),
