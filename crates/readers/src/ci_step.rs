@@ -55,4 +55,7 @@ pub struct CiScript {
     pub script: String,
     /// The directory it runs in. `None` is the root.
     pub directory: Option<RepoPath>,
+    /// The variables that its step sets itself, and not its job or its workflow.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
 }

@@ -1,6 +1,8 @@
 //! What a CI job builds before its tests, taken from the lines of its scripts: tests of compiled sources load what a
 //! build wrote. Only lines that plainly build something count; they run in the sandbox, before the tests.
 
+use std::collections::BTreeMap;
+
 use greenlight_anchor::RepoPath;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +55,9 @@ pub struct BuildCommand {
     pub argv: Vec<String>,
     /// The directory it runs in. `None` is the root.
     pub directory: Option<RepoPath>,
+    /// The variables that CI sets for it alone, such as flags of a compiler.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
 }
 
 impl BuildCommand {
@@ -88,7 +93,16 @@ impl BuildCommand {
             ["rake", rest @ ..] | ["bundle", "exec", "rake", rest @ ..] if has_target(rest) => words.to_vec(),
             _ => return None,
         };
-        Some(Self { argv, directory })
+        Some(Self {
+            argv,
+            directory,
+            env: BTreeMap::new(),
+        })
+    }
+
+    /// The same with variables.
+    pub(crate) fn with_variables(self, env: BTreeMap<String, String>) -> Self {
+        Self { env, ..self }
     }
 
     /// What `make` alone builds, once something has written the Makefile.
@@ -103,6 +117,7 @@ impl BuildCommand {
         (is_make && rest.iter().all(is_plain)).then(|| Self {
             argv: words.to_vec(),
             directory,
+            env: BTreeMap::new(),
         })
     }
 
@@ -156,8 +171,7 @@ impl BuildCommand {
 
     /// As a person would type it at the root of the tree.
     pub(crate) fn line(&self) -> String {
-        let words: Vec<_> = self.argv.iter().map(|word| quoted(word)).collect();
-        let words = words.join(" ");
+        let words = self.words();
         match &self.directory {
             None => words,
             Some(directory) => format!(
@@ -171,10 +185,16 @@ impl BuildCommand {
     /// The same in a directory from which `up` leads to the root.
     pub(crate) fn line_from(&self, up: &str) -> String {
         let directory = self.directory.as_ref().map_or("", |directory| directory.as_str());
-        let words: Vec<_> = self.argv.iter().map(|word| quoted(word)).collect();
         let to = format!("{up}/{directory}");
         let to = to.trim_end_matches('/');
-        format!("({}cd {} && {})", self.makes(to), quoted(to), words.join(" "))
+        format!("({}cd {} && {})", self.makes(to), quoted(to), self.words())
+    }
+
+    /// In shell syntax, with its variables.
+    fn words(&self) -> String {
+        let env = self.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
+        let words = self.argv.iter().map(|word| quoted(word).into_owned());
+        env.chain(words).collect::<Vec<_>>().join(" ")
     }
 
     /// The command that creates the directory of an out-of-tree build.

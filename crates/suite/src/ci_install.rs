@@ -10,13 +10,14 @@ use serde::{Deserialize, Serialize};
 use crate::ci_build::BuildCommand;
 use crate::ci_configure::is_configuring;
 use crate::ci_services::started_by;
+use crate::ci_variables::set_for;
 use crate::shell::{self, line_directory, python_module, split_line};
 
 /// Maximum number of words that are kept of all lines.
 const MAX_WORDS: usize = 200;
 /// Maximum number of commands that build something.
 const MAX_BUILDS: usize = 5;
-/// Maximum length of one of them.
+/// Maximum length of a word.
 const MAX_WORD: usize = 200;
 /// Packages that manage environments or report to services; the tests do not import them.
 const MANAGERS: [&str; 19] = [
@@ -160,6 +161,9 @@ impl CiInstall {
 
     /// Adds what the lines of a script install.
     pub(crate) fn add(&mut self, script: &CiScript, env: &BTreeMap<String, String>) {
+        let mut env = env.clone();
+        env.extend(script.env.clone());
+        let env = &env;
         for line in shell::lines(&script.script, env, |_| false).unwrap_or_default() {
             let Some(directory) = line_directory(script.directory.as_ref(), &line.directory, env) else {
                 continue;
@@ -187,6 +191,7 @@ impl CiInstall {
                     let is_configured = self.builds.iter().any(BuildCommand::configures);
                     let of_make = || BuildCommand::of_make(&words, directory.clone()).filter(|_| is_configured);
                     let build = BuildCommand::of(&words, directory.clone()).or_else(of_make);
+                    let build = build.map(|build| build.with_variables(set_for(&line, script, env)));
                     // A script may build something else before each of several steps, as their variables say.
                     self.builds
                         .extend(build.filter(|build| {
@@ -323,10 +328,31 @@ mod tests {
         let script = CiScript {
             script: script.into(),
             directory: directory.map(|path| path.parse().unwrap()),
+            env: BTreeMap::from([("CFLAGS".into(), "-O2".into()), ("CC".into(), "clang-99".into())]),
         };
         let mut found = CiInstall::default();
         found.add(&script, &BTreeMap::from([("DJANGO".into(), "5.1".into())]));
         found
+    }
+
+    /// A shell runs the lines, so that a name must be one.
+    #[test]
+    fn the_variables_of_a_step_reach_what_it_builds() {
+        let script = CiScript {
+            script: "export B='2 3'\nC=$NOWHERE ./configure --x\nmake -j2\n".into(),
+            directory: None,
+            env: ["CFLAGS", "CC", "PATH", "A;id", "LD_PRELOAD", "API_TOKEN"]
+                .map(|name| (name.to_owned(), "-O2;id".to_owned()))
+                .into(),
+        };
+        let mut found = CiInstall::default();
+        found.add(&script, &BTreeMap::new());
+        let lines: Vec<String> = found.builds.iter().map(BuildCommand::line).collect();
+        let variables = "B='2 3' CFLAGS='-O2;id'";
+        assert_eq!(
+            lines,
+            [format!("{variables} ./configure --x"), format!("{variables} make -j2")]
+        );
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod ci_configure;
 mod ci_install;
 mod ci_log;
 mod ci_services;
+mod ci_variables;
 mod discover;
 mod execute;
 mod file_lookup;

@@ -18,7 +18,6 @@ mod purpose;
 mod rake;
 mod unused;
 mod usable;
-mod variables;
 
 use std::collections::BTreeSet;
 

@@ -15,9 +15,9 @@ mod wheels;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::conditions::{with_included, without_branches};
-use super::step::is_taken;
 use super::step::tool::is_task;
 use super::{others, python};
+use crate::ci_variables::is_taken;
 use crate::discover::directory::Directory;
 use crate::shell::{is_name, python_module};
 

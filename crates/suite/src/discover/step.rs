@@ -21,6 +21,7 @@ use self::called::{runs_the_tree, tests_in_script};
 use self::entered::{Packages, entered, for_each_package};
 use super::python;
 use crate::ci_install::CiInstall;
+use crate::ci_variables::is_taken;
 use crate::discover::directory::{Directory, is_directory};
 use crate::discover::words::framework_of;
 use crate::framework::Framework;
@@ -29,45 +30,6 @@ use crate::shell::{
 };
 use crate::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, is_unset};
 use crate::workflow::WORKSPACE;
-
-/// Variables that belong to the machine, decide whether tools may use a network, or only colour the output.
-const NOT_TAKEN: [&str; 32] = [
-    "PATH",
-    "PWD",
-    // Shells source these files before they run a command.
-    "ENV",
-    "BASH_ENV",
-    "HOME",
-    "TMPDIR",
-    "SHELL",
-    "USER",
-    "CI",
-    "ANDROID_HOME",
-    "CARGO_HOME",
-    "CARGO_NET_OFFLINE",
-    "GOBIN",
-    "GOCACHE",
-    "GOMODCACHE",
-    "GOPATH",
-    "GOPROXY",
-    "GOROOT",
-    "GOTOOLCHAIN",
-    "GRADLE_USER_HOME",
-    "JAVA_HOME",
-    "MAVEN_HOME",
-    "PYTHONHOME",
-    "RUSTUP_HOME",
-    "VIRTUAL_ENV",
-    "npm_config_offline",
-    "FORCE_COLOR",
-    "CLICOLOR_FORCE",
-    "CARGO_TERM_COLOR",
-    "PY_COLORS",
-    "NO_COLOR",
-    "TERM",
-];
-/// Prefixes of such variables.
-const NOT_TAKEN_PREFIXES: [&str; 6] = ["CIBW_", "GITHUB_", "RUNNER_", "ACTIONS_", "LD_", "GREENLIGHT_"];
 
 /// Whether a script has a line that runs tests or checks.
 pub(crate) fn runs_tests(script: &str, env: &BTreeMap<String, String>) -> bool {
@@ -314,6 +276,7 @@ pub(super) fn own_script(step: &CiStep) -> CiScript {
     CiScript {
         script: step.script.clone(),
         directory: step.directory.clone(),
+        env: BTreeMap::new(),
     }
 }
 
@@ -347,14 +310,6 @@ pub(super) fn patterned(words: &[String]) -> String {
         text
     };
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
-}
-
-/// Whether a variable with this name may say something about the tests.
-pub(super) fn is_taken(name: &str) -> bool {
-    let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && !name.starts_with(|c: char| c.is_ascii_digit())
-        && !name.is_empty();
-    is_name && !NOT_TAKEN.contains(&name) && !NOT_TAKEN_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 #[cfg(test)]

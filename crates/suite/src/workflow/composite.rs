@@ -30,11 +30,9 @@ pub(super) fn joined(mut scripts: Vec<Script>, last: usize) -> Option<Script> {
             Some(directory) => format!("cd \"{WORKSPACE}/{directory}\"\n"),
             None => format!("cd \"{WORKSPACE}\"\n"),
         };
-        let own = script
-            .own_env
-            .iter()
-            .filter_map(|name| Some((name, script.env.get(name)?)));
+        let own = script.own_variables();
         let exports: String = own
+            .iter()
             .map(|(name, value)| format!("export {name}={}\n", quoted(value)))
             .collect();
         format!("(\n{exports}{enters}{}\n)\n", script.text.trim_end())

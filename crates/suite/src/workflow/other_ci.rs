@@ -82,6 +82,7 @@ fn step(path: &RepoPath, job: OtherJob) -> Option<CiStep> {
             before.push(CiScript {
                 script: earlier.text.clone(),
                 directory,
+                env: earlier.env.clone(),
             });
         }
     }

@@ -42,3 +42,12 @@ pub(super) struct Script {
     /// The variables that it sets for the steps after it; without a value, if only a runner would know it.
     pub(super) sets: Vec<(String, Option<String>)>,
 }
+
+impl Script {
+    /// The variables that its step sets itself.
+    pub(super) fn own_variables(&self) -> BTreeMap<String, String> {
+        let own = self.own_env.iter();
+        own.filter_map(|name| Some((name.clone(), self.env.get(name)?.clone())))
+            .collect()
+    }
+}

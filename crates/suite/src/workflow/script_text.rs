@@ -50,7 +50,9 @@ pub(super) fn without_unknown_settings(script: &str, scope: &Scope) -> String {
 /// ${{ matrix.arguments }}`: it is run with them, and without them in most jobs. The value of an option stays.
 pub(super) fn without_unknown_words(script: &str, scope: &Scope) -> String {
     static WORD: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        pattern(r"(?m)(?P<before>(?:^|\s)(?:[^\s-]\S*|-\S+=\S+))[ \t]+(?P<value>\$\{\{\s*matrix\.[^}\n]*\}\})(?P<after>\s|$)")
+        pattern(
+            r"(?m)(?P<before>(?:^|\s)(?:[^\s-]\S*|-\S+=\S+))[ \t]+(?P<value>\$\{\{\s*matrix\.[^}\n]*\}\})(?P<after>\s|$)",
+        )
     });
     let mut script = script.to_owned();
     let Some(word) = WORD.as_ref().filter(|_| scope.extent == MatrixExtent::Partial) else {

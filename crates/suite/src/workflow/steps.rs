@@ -144,6 +144,7 @@ fn installing(scripts: Vec<Option<Script>>) -> Vec<CiScript> {
     let scripts = scripts.into_iter().flatten();
     let useful = scripts.filter(|script| installs(&script.text, &script.env));
     let of_ci = useful.map(|script| CiScript {
+        env: script.own_variables(),
         script: script.text,
         directory: script.directory,
     });

@@ -1,11 +1,14 @@
 //! The options with which CI configures a build before it tests it. Many projects build their tests only if they are
 //! told to, as with `-DBUILD_TESTING=ON`.
 
+use std::collections::BTreeMap;
+
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::CiStep;
 use greenlight_tree::checkout::Checkout;
 
 use crate::ci_configure::{is_configuring, preset_options, taken_apart};
+use crate::ci_variables::set_for;
 use crate::discover::step::{own_script, tool};
 use crate::framework::Framework;
 use crate::shell::{self, line_directory, quoted};
@@ -13,6 +16,10 @@ use crate::test_command::{Source, TestCommand};
 
 /// Build tools, which may run tests of any framework.
 const BUILD_TOOLS: [&str; 4] = ["cmake", "make", "meson", "ninja"];
+
+/// Variables that CMake and Meson read where they configure a build.
+/// <https://cmake.org/cmake/help/latest/manual/cmake-env-variables.7.html>
+const FLAGS: [&str; 3] = ["CFLAGS", "CXXFLAGS", "LDFLAGS"];
 
 /// Adds the options of CI to commands of the project's files that configure a build, as the job does that tests it.
 pub(in crate::discover) fn configure(checkout: &Checkout, commands: &mut [TestCommand], steps: &[&CiStep]) {
@@ -36,9 +43,11 @@ pub(in crate::discover) fn configure(checkout: &Checkout, commands: &mut [TestCo
         // The job that runs this framework knows best.
         let runs_it = |one: &&Configuration| one.runs.contains(&framework);
         let chosen = found.iter().filter(fits).find(runs_it).or(found.iter().find(fits));
-        if let Some(options) = chosen.map(|one| &one.options).filter(|options| !options.is_empty()) {
-            *script = format!("{configure} {}{rest}", in_shell(options));
+        let Some(chosen) = chosen else { continue };
+        if !chosen.options.is_empty() {
+            *script = format!("{configure} {}{rest}", in_shell(&chosen.options));
         }
+        command.env.extend(chosen.flags.clone());
     }
 }
 
@@ -48,6 +57,8 @@ pub(super) struct Configuration {
     /// The directory of its sources.
     pub(super) directory: Option<RepoPath>,
     pub(super) options: Vec<String>,
+    /// Variables with flags of compilers.
+    flags: BTreeMap<String, String>,
     /// Where it is built. `None` if that is outside of the checkout, or unknown.
     pub(super) build: Option<Build>,
     /// The frameworks that the step of the tests runs.
@@ -121,11 +132,14 @@ pub(super) fn configured(checkout: &Checkout, step: &CiStep) -> Vec<Configuratio
             if line_says.options.iter().any(|option| is_for_another_processor(option)) {
                 continue;
             }
+            let mut flags = set_for(&line, script, &step.env);
+            flags.retain(|name, value| FLAGS.contains(&name.as_str()) && !value.trim().is_empty());
             let build = line_says.build.unwrap_or_else(|| ".".into());
             found.push(Configuration {
                 program,
                 directory,
                 options: line_says.options,
+                flags,
                 build: at([line.directory, vec![build]].concat()),
                 runs: Vec::new(),
             });
@@ -193,8 +207,6 @@ pub(super) fn in_shell(options: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use greenlight_readers::ci_step::CiScript;
 
     use super::*;
@@ -212,6 +224,7 @@ mod tests {
             before: vec![CiScript {
                 script: before.into(),
                 directory: None,
+                env: BTreeMap::new(),
             }],
             versions: BTreeMap::new(),
             services: Vec::new(),
@@ -229,7 +242,8 @@ mod tests {
         std::fs::write(tree.path().join("CMakePresets.json"), presets).unwrap();
         let checkout = Checkout::open(tree.path()).unwrap();
         configure(&checkout, std::slice::from_mut(&mut command), &[&step]);
-        command.argv[2].clone()
+        let flags = command.env.iter().map(|(name, value)| format!("{name}={value} "));
+        flags.collect::<String>() + &command.argv[2]
     }
 
     #[test]
@@ -301,6 +315,19 @@ mod tests {
         ] {
             let expected = format!("cmake -S . -B .greenlight-build{expected} && ctest");
             assert_eq!(found(before, script), expected, "{before} {script}");
+        }
+    }
+
+    #[test]
+    fn flags_of_compilers_reach_the_build() {
+        for (before, expected) in [
+            ("CFLAGS=-Werror CC=clang cmake .", "CFLAGS=-Werror "),
+            ("export LDFLAGS='-L a'\ncmake . -DB=1", "LDFLAGS=-L a "),
+            ("CXXFLAGS= cmake .", ""),
+            ("CFLAGS=$(id) cmake .", ""),
+        ] {
+            let line = found(before, "ctest");
+            assert_eq!(line.split("cmake").next(), Some(expected), "{before}");
         }
     }
 

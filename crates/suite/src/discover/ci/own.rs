@@ -6,9 +6,9 @@ use greenlight_anchor::RepoPath;
 use greenlight_tree::checkout::Checkout;
 
 use super::purpose::{names_deep_folders, names_packages, packages};
-use super::variables::is_for_the_job;
 use super::{jvm, names_a_test};
 use crate::ci_build::{BuildCommand, MANAGERS};
+use crate::ci_variables::is_for_the_job;
 use crate::discover::directory::Directory;
 use crate::discover::others::MAKEFILES;
 use crate::discover::step::tool::{build_project, is_other_tool};

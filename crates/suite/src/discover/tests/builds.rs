@@ -60,7 +60,7 @@ fn a_program_that_cmake_builds_is_built_for_a_script_with_tests() {
     ];
     assert_eq!(
         lines(&ci, &files),
-        ["cmake -DA=1 . && make 'VERBOSE=1' && python3 scripts/run-tests.py"]
+        ["CFLAGS=-O1 cmake -DA=1 . && make 'VERBOSE=1' && python3 scripts/run-tests.py"]
     );
     let ci = [
         "cmake --install build",
