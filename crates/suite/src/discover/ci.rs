@@ -12,6 +12,7 @@ mod names;
 mod native;
 mod nextest;
 mod own;
+mod package_script;
 mod parts;
 mod programs;
 mod purpose;
@@ -27,6 +28,7 @@ use greenlight_tree::checkout::Checkout;
 pub(super) use self::configuration::configure;
 use self::names::{names_more, names_others};
 use self::nextest::as_cargo_test;
+pub(super) use self::package_script::is_test_script;
 pub(super) use self::programs::built_programs;
 use self::purpose::enter_directory;
 use self::usable::usable;
@@ -123,6 +125,10 @@ impl StepCommands<'_> {
             return all.find(is_own).or_else(|| self.other.iter().find(is_tool)).cloned();
         };
         let here = || self.other.iter().filter(|command| command.directory == found.directory);
+        // The same script, with the variables of CI.
+        if package_script::is_test_script(found) {
+            return here().find(|command| package_script::is_test_script(command)).cloned();
+        }
         // Another target, but not with settings that only earlier steps explain.
         let is_target = |command: &&TestCommand| command.argv.first() == found.argv.first() && command.argv.len() == 2;
         // A build tool of the project, such as `./sbt test`. Other scripts may test anything.
@@ -262,7 +268,7 @@ impl StepCommands<'_> {
             workflow: step.workflow.clone(),
             job: step.job.clone(),
         };
-        let command = TestCommand { source, ..command };
+        let command = package_script::without_coverage(&place, TestCommand { source, ..command });
         self.is_first_ctest |= command.framework == Framework::Ctest && !self.other.iter().any(own::is_make);
         if let Some(command) = usable(self.checkout, command.clone(), &own_env) {
             self.add_known(command);

@@ -111,7 +111,8 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
                 all.extend(steps.instead_of(None));
             }
             let mut in_turn = Vec::new();
-            for task in all.iter_mut().filter(|command| others::is_task(command)) {
+            let is_called = |command: &&mut TestCommand| others::is_task(command) || ci::is_test_script(command);
+            for task in all.iter_mut().filter(is_called) {
                 if let Some(of_ci) = steps.instead_of(Some(task)) {
                     in_turn.extend(steps.made_in_turn(&of_ci));
                     *task = of_ci;
@@ -119,6 +120,7 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
             }
             all.extend(in_turn);
             let all = all.into_iter().map(|command| steps.as_built(command, &of_ci));
+            let all = all.map(|command| steps.as_recursive(command));
             let all = all.flat_map(|command| steps.as_rake(command));
             let mut all: Vec<TestCommand> = all.flat_map(|command| steps.as_make(command, &of_ci)).collect();
             let mut distinct: Vec<TestCommand> = Vec::new();

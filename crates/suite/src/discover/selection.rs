@@ -317,7 +317,7 @@ fn with_scripts(place: &Directory<'_>, command: &TestCommand) -> Vec<String> {
 }
 
 /// Whether words hand over to the scripts of all workspaces.
-fn runs_workspaces(words: &[String]) -> bool {
+pub(super) fn runs_workspaces(words: &[String]) -> bool {
     const TOOLS: [&str; 11] = [
         "-r",
         "-ws",

@@ -23,6 +23,8 @@ use super::purpose::{MAY_FAIL, is_usual, leave_out_what_may_fail, rank};
 use crate::ci_install::installs;
 use crate::discover::{only_checks, runs_tests};
 
+/// Maximum number of scripts with tests of one job.
+const MAX_TESTS: usize = 8;
 /// Maximum number of jobs of one file.
 const MAX_JOBS: usize = 200;
 /// Reads the jobs of a file.
@@ -40,7 +42,7 @@ const SYSTEMS: [(&str, Jobs); 8] = [
     (".travis.yml", |document, _| travis(document)),
 ];
 
-/// The steps that run tests, at most one of each job; those of jobs that are named after tests first.
+/// The steps that run tests; those of jobs that are named after tests first.
 pub(super) fn test_steps<'p>(
     paths: impl IntoIterator<Item = &'p RepoPath>,
     files: &mut WorkflowFiles<'_, '_>,
@@ -56,7 +58,8 @@ pub(super) fn test_steps<'p>(
         for job in jobs(&document, files).into_iter().take(MAX_JOBS) {
             let rank = rank(&job.name).filter(|rank| is_usual(*rank));
             let rank = rank.map(|rank| rank + if job.may_fail { MAY_FAIL } else { 0 });
-            found.extend(rank.and_then(|rank| Some((rank, step(path, job)?))));
+            let steps = rank.map(|rank| steps(path, &job).into_iter().map(move |step| (rank, step)));
+            found.extend(steps.into_iter().flatten());
         }
     }
     leave_out_what_may_fail(&mut found);
@@ -64,44 +67,49 @@ pub(super) fn test_steps<'p>(
     found.into_iter().map(|(_, step)| step).collect()
 }
 
-/// The first script of a job that runs tests.
-fn step(path: &RepoPath, job: OtherJob) -> Option<CiStep> {
+/// The scripts of a job that run tests, or the first that only checks.
+fn steps(path: &RepoPath, job: &OtherJob) -> Vec<CiStep> {
     let all_tests = |script: &OtherScript| runs_tests(&script.text, &script.env);
     let is_test = |script: &OtherScript| all_tests(script) && !only_checks(&script.text, &script.env);
-    let tests = job.scripts.iter().position(is_test);
-    let at = tests.or_else(|| job.scripts.iter().position(all_tests))?;
-    let mut before = Vec::new();
-    for earlier in job
-        .scripts
-        .iter()
-        .take(at)
-        .filter(|script| installs(&script.text, &script.env))
-    {
-        // What it prepares elsewhere does not matter.
-        if let Some(directory) = in_tree(&earlier.directory) {
-            before.push(CiScript {
-                script: earlier.text.clone(),
-                directory,
-                env: earlier.env.clone(),
-            });
-        }
+    let at = |is_wanted: &dyn Fn(&OtherScript) -> bool| -> Vec<usize> {
+        let scripts = job.scripts.iter().enumerate();
+        let wanted = scripts.filter(|(_, script)| is_wanted(script));
+        wanted.map(|(at, _)| at).take(MAX_TESTS).collect()
+    };
+    let mut tests = at(&is_test);
+    if tests.is_empty() {
+        tests = at(&all_tests);
+        tests.truncate(1);
     }
-    let script = job.scripts.into_iter().nth(at)?;
-    let own_env = script.env.keys().cloned().chain(job.own_env).collect();
-    let mut env = job.env;
-    env.extend(script.env);
+    tests.into_iter().filter_map(|at| step(path, job, at)).collect()
+}
+
+/// A script of a job, with what those before it install.
+fn step(path: &RepoPath, job: &OtherJob, at: usize) -> Option<CiStep> {
+    let (earlier, script) = (&job.scripts[..at], job.scripts.get(at)?);
+    let useful = earlier.iter().filter(|script| installs(&script.text, &script.env));
+    let before = useful.filter_map(|earlier| {
+        Some(CiScript {
+            script: earlier.text.clone(),
+            // What it prepares elsewhere does not matter.
+            directory: in_tree(&earlier.directory)?,
+            env: earlier.env.clone(),
+        })
+    });
+    let mut env = job.env.clone();
+    env.extend(script.env.clone());
     Some(CiStep {
         workflow: path.clone(),
         job: job.name.clone(),
-        name: job.name,
-        script: script.text,
+        name: job.name.clone(),
+        script: script.text.clone(),
         directory: in_tree(&script.directory)?,
         env,
-        own_env,
+        own_env: script.env.keys().chain(&job.own_env).cloned().collect(),
         shows: None,
-        before,
+        before: before.collect(),
         versions: BTreeMap::new(),
-        services: job.services,
+        services: job.services.clone(),
         is_aside: false,
     })
 }

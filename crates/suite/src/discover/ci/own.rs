@@ -5,15 +5,16 @@ use std::collections::BTreeSet;
 use greenlight_anchor::RepoPath;
 use greenlight_tree::checkout::Checkout;
 
+use super::package_script::{is_named_script, script_of};
 use super::purpose::{names_deep_folders, names_packages, packages};
 use super::{jvm, names_a_test};
-use crate::ci_build::{BuildCommand, MANAGERS};
+use crate::ci_build::BuildCommand;
 use crate::ci_variables::is_for_the_job;
 use crate::discover::directory::Directory;
 use crate::discover::others::MAKEFILES;
+use crate::discover::rust;
 use crate::discover::step::tool::{build_project, is_other_tool};
 use crate::discover::step::{tree_script, with_own_paths};
-use crate::discover::{javascript, rust, workspaces};
 use crate::framework::{Ecosystem, Framework};
 use crate::test_command::{Source, TestCommand};
 
@@ -34,25 +35,8 @@ const NEED_MORE: [&str; 14] = [
     "wdio",
     "systemctl",
 ];
-/// Words in the names of scripts that do not test what the other scripts of a job test, or need a browser that Linux has.
-const OTHERS: [&str; 14] = [
-    "types",
-    "type",
-    "typecheck",
-    "lint",
-    "browser",
-    "browsers",
-    "e2e",
-    "coverage",
-    "watch",
-    "bench",
-    "chrome",
-    "firefox",
-    "visual",
-    "build",
-];
 /// Maximum size of a script that is looked through, in bytes.
-const MAX_SCRIPT: usize = 200_000;
+pub(super) const MAX_SCRIPT: usize = 200_000;
 
 /// `make -C directory target` as `make target` in the directory.
 pub(super) fn entered(checkout: &Checkout, mut command: TestCommand) -> TestCommand {
@@ -181,7 +165,7 @@ pub(super) fn runs_other_tool(command: &TestCommand) -> bool {
     words.any(|word| is_other_tool(word) && !NEED_MORE.contains(&word))
 }
 
-fn needs_more(text: &str) -> bool {
+pub(super) fn needs_more(text: &str) -> bool {
     let mut words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_')));
     words.any(|word| NEED_MORE.contains(&word))
 }
@@ -196,29 +180,6 @@ pub(super) fn follows(place: &Directory<'_>, known: &TestCommand, command: &Test
     };
     let is_beside = known.source == command.source && script_of(place, command).is_some();
     is_near && (is_beside || is_of_workflow() && is_test_program(place, command))
-}
-
-/// The text of the script of `package.json` that a command runs, if it is named after tests that can run here.
-fn script_of(place: &Directory<'_>, command: &TestCommand) -> Option<String> {
-    let (program, name) = (command.argv.first()?, command.argv.last()?);
-    if !MANAGERS.contains(&program.as_str()) {
-        return None;
-    }
-    let is_other = name.split([':', '-', '_']).any(|part| OTHERS.contains(&part));
-    let script = own_script(place, &command.argv, name)?;
-    // What changed since another commit is not known here.
-    let is_partial = script
-        .split_whitespace()
-        .any(|word| matches!(word, "affected" | "--affected" | "--since"));
-    (names_a_test(name) && !is_other && !is_partial && !needs_more(&script)).then_some(script)
-}
-
-/// Whether a command is no more than `npm run NAME` for a script other than `test`, in which no framework is named: the
-/// project's files would not lead to it.
-fn is_named_script(place: &Directory<'_>, command: &TestCommand) -> bool {
-    let words: Vec<&str> = command.argv.iter().map(String::as_str).collect();
-    let is_plain = matches!(words.as_slice(), [_, "run" | "run-script", name] | [_, name] if *name != "test");
-    is_plain && script_of(place, command).is_some_and(|script| javascript::guess(&script) == Framework::Other)
 }
 
 /// Whether .NET runs a build program of the tree that also tests, for all that it does.
@@ -271,24 +232,6 @@ pub(super) fn are_two_scripts(place: &Directory<'_>, one: &TestCommand, other: &
     }
     let is_script = |command: &TestCommand| script_of(place, command).is_some() || is_test_program(place, command);
     one.directory == other.directory && one.argv != other.argv && is_script(one) && is_script(other)
-}
-
-/// The text of a script: of the package that `--filter` names, else of the place.
-fn own_script(place: &Directory<'_>, argv: &[String], name: &str) -> Option<String> {
-    let manifest = |path: &str| -> Option<serde_json::Value> {
-        let text = place.checkout.read_text(path).filter(|text| text.len() <= MAX_SCRIPT)?;
-        serde_json::from_str(&text).ok()
-    };
-    let filter = argv.iter().position(|word| matches!(word.as_str(), "--filter" | "-F"));
-    let package = match filter.and_then(|at| argv.get(at + 1)) {
-        None => manifest(&place.path("package.json"))?,
-        Some(wanted) => {
-            let members = workspaces::members(place.checkout).into_iter();
-            let mut manifests = members.filter_map(|member| manifest(&format!("{member}/package.json")));
-            manifests.find(|package| package.get("name").and_then(|name| name.as_str()) == Some(wanted.as_str()))?
-        }
-    };
-    Some(package.get("scripts")?.get(name)?.as_str()?.to_owned())
 }
 
 /// Whether a command runs tests that the project's settings name: a test suite of PHPUnit, a package or a test target of

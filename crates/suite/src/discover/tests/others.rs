@@ -188,3 +188,46 @@ fn elixir_swift_and_pest_projects() {
         "vendor/bin/pest --parallel [Pest, -] from `composer.json`",
     );
 }
+
+#[test]
+fn scripts_of_unknown_runners_have_the_variables_of_ci() {
+    let manifest = r#"{"scripts": {"test": "own test", "test-coverage": "own test --coverage=x", "test-more": "own more", "cov": "own cov"}}"#;
+    let files = [("package.json", manifest)];
+    let lines = |steps: &str| lines_of_job(&format!("steps: [{steps}]"), &files);
+    assert_eq!(lines("{run: npm test, env: {A: 1}}"), ["A=1 npm test"]);
+    assert_eq!(
+        lines("{run: npm run test -- -v, env: {A: 1}}"),
+        ["A=1 npm run test -- -v"]
+    );
+    assert_eq!(
+        lines("{run: npm run test-coverage}, {run: npm run test-more, env: {A: 1}}, {run: npm run cov}"),
+        ["npm run test", "A=1 npm run test-more"]
+    );
+}
+
+#[test]
+fn packages_of_a_workspace_have_the_variables_of_ci() {
+    let files = [
+        ("package.json", r#"{"name": "root"}"#),
+        ("pnpm-workspace.yaml", "packages: [packages/*]\n"),
+        (
+            "packages/a/package.json",
+            r#"{"name": "a", "scripts": {"test": "vitest run"}}"#,
+        ),
+        (
+            "packages/b/package.json",
+            r#"{"name": "b", "scripts": {"test": "own test"}}"#,
+        ),
+    ];
+    for line in ["pnpm run -r test", "pnpm -r test", "npm test --workspaces"] {
+        let lines = lines_of_job(&format!("steps: [{{run: '{line}', env: {{ONLY: unit}}}}]"), &files);
+        assert_eq!(
+            lines,
+            [
+                "cd packages/a && ONLY=unit npx vitest run",
+                "cd packages/b && ONLY=unit npm test"
+            ],
+            "{line}"
+        );
+    }
+}

@@ -23,22 +23,28 @@ pub(super) fn jobs(document: &Node) -> Vec<OtherJob> {
     };
     // Jobs pass files on to each other, and so what some of them build is there in others.
     let persisting = all.iter().filter(|(_, job)| has(job, "persist_to_workspace"));
-    let mut shared: Vec<OtherScript> = persisting.flat_map(|(_, job)| scripts(job, document)).collect();
+    let mut shared: Vec<OtherScript> = persisting
+        .flat_map(|(name, job)| scripts((name, job), document))
+        .collect();
     shared.retain(|script| !runs_tests(&script.text, &script.env));
     all.iter()
+        .filter(|(_, job)| !is_elsewhere(job))
         .map(|(name, job)| {
             let attaches = has(job, "attach_workspace") && !has(job, "persist_to_workspace");
             let before = if attaches { shared.clone() } else { Vec::new() };
             let images = images(job.get("docker"));
+            let own = parameters(job, given(name, document));
+            let mut env = variables(job.get("environment").map(|env| filled(env, &own)).as_ref());
+            env.retain(|_, value| !value.contains("<<"));
             OtherJob {
                 name: name.clone(),
                 scripts: before
                     .into_iter()
-                    .chain(scripts(job, document))
+                    .chain(scripts((name, job), document))
                     .take(MAX_SCRIPTS)
                     .collect(),
-                own_env: variables(job.get("environment")).into_keys().collect(),
-                env: variables(job.get("environment")),
+                own_env: env.keys().cloned().collect(),
+                env,
                 // The first image runs the steps.
                 services: images.into_iter().skip(1).collect(),
                 may_fail: false,
@@ -47,10 +53,26 @@ pub(super) fn jobs(document: &Node) -> Vec<OtherJob> {
         .collect()
 }
 
+/// Whether a job runs on macOS or Windows.
+/// <https://circleci.com/docs/guides/execution-managed/executor-intro/>
+fn is_elsewhere(job: &Node) -> bool {
+    let executor = job.get("executor");
+    let name = executor.and_then(|executor| executor.get("name").unwrap_or(executor).text());
+    job.get("macos").is_some()
+        || name.is_some_and(|name| ["macos/", "win/", "windows/"].iter().any(|orb| name.starts_with(orb)))
+}
+
+/// The values that the first workflow with a job gives to its parameters.
+fn given<'d>(name: &str, document: &'d Node) -> Option<&'d Node> {
+    let workflows = document.get("workflows").map(Node::entries).unwrap_or_default().iter();
+    let mut jobs = workflows.flat_map(|(_, workflow)| workflow.get("jobs").map(Node::items).unwrap_or_default());
+    jobs.find_map(|job| job.get(name))
+}
+
 /// The scripts of one job.
-fn scripts(job: &Node, document: &Node) -> Vec<OtherScript> {
+fn scripts((name, job): (&str, &Node), document: &Node) -> Vec<OtherScript> {
     let (mut steps, mut left) = (Vec::new(), MAX_STEPS);
-    let own = parameters(job, None);
+    let own = parameters(job, given(name, document));
     add_steps(job, &own, (document, MAX_DEPTH), (&mut steps, &mut left));
     let directory = job.get("working_directory").and_then(Node::text).unwrap_or_default();
     // `~/project` and the like is where the repository is checked out.
@@ -88,10 +110,46 @@ fn add_steps(
             (_, [(name, given)]) => (name.as_str(), Some(given)),
             _ => ("", None),
         };
-        match document.get("commands").and_then(|commands| commands.get(name)) {
-            Some(command) => add_steps(command, &parameters(command, given), (document, depth), (steps, left)),
-            None => steps.push(step),
+        let command = document.get("commands").and_then(|commands| commands.get(name));
+        match (command, name, given) {
+            (Some(command), _, _) => {
+                add_steps(command, &parameters(command, given), (document, depth), (steps, left));
+            }
+            (None, "when" | "unless", Some(branch)) => {
+                let is_true = branch
+                    .get("condition")
+                    .and_then(|condition| holds(condition, MAX_DEPTH));
+                if is_true != Some(name == "unless") {
+                    add_steps(branch, values, (document, depth), (steps, left));
+                }
+            }
+            _ => steps.push(step),
         }
+    }
+}
+
+/// Whether a condition holds, once its parameters are replaced. `None` if that is not known here.
+/// <https://circleci.com/docs/reference/configuration-reference/#logic-statements>
+fn holds(condition: &Node, depth: usize) -> Option<bool> {
+    let depth = depth.checked_sub(1)?;
+    let each = |list: &Node| -> Option<Vec<bool>> { list.items().iter().map(|one| holds(one, depth)).collect() };
+    match condition.entries() {
+        [] => {
+            let text = condition.scalar().filter(|text| !text.contains("<<"))?;
+            Some(!matches!(text.as_str(), "" | "0" | "false"))
+        }
+        [(operator, operand)] => match operator.as_str() {
+            "not" => holds(operand, depth).map(|holds| !holds),
+            "and" => each(operand).map(|all| all.into_iter().all(|holds| holds)),
+            "or" => each(operand).map(|all| all.into_iter().any(|holds| holds)),
+            "equal" => {
+                let values: Vec<String> = operand.items().iter().map(Node::scalar).collect::<Option<_>>()?;
+                let are_known = values.iter().all(|value| !value.contains("<<"));
+                are_known.then(|| values.windows(2).all(|pair| pair[0] == pair[1]))
+            }
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -174,5 +232,33 @@ jobs:
             last,
             ["./gradlew build -Pversion=25", "npm test unit << parameters.none >>"]
         );
+    }
+
+    #[test]
+    fn steps_of_conditions_run_where_they_hold() {
+        let text = "\
+jobs:
+  test:
+    parameters: {node: {type: string}, fast: {type: boolean, default: false}}
+    steps:
+      - when: {condition: {equal: ['24', << parameters.node >>]}, steps: [{run: npm run lint}, {run: npm test}]}
+      - when: {condition: {not: {equal: [24, << parameters.node >>]}}, steps: [{run: npm run old}]}
+      - unless: {condition: << parameters.fast >>, steps: [{run: npm run slow}]}
+      - when: {condition: {and: [true, << parameters.fast >>]}, steps: [{run: npm run fast}]}
+      - when: {condition: {or: [false, {matches: {}}]}, steps: [{run: npm run unknown}]}
+  mac: {macos: {xcode: 1}, steps: [{run: npm test}]}
+  windows: {executor: {name: win/default}, steps: [{run: npm test}]}
+  other: {executor: winter, steps: [{run: npm test}]}
+workflows:
+  all: {jobs: [other, {test: {node: '24'}}, {test: {node: '25'}}]}
+";
+        let jobs = jobs(&parse(text, true).unwrap());
+        let scripts: Vec<&str> = jobs[0].scripts.iter().map(|script| script.text.trim()).collect();
+        assert_eq!(scripts, ["npm run lint", "npm test", "npm run slow", "npm run unknown"]);
+        let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+        assert_eq!(names, ["test", "other"]);
+        // Conditions inside of conditions end.
+        let deep = "{not: ".repeat(30) + "true" + &"}".repeat(30);
+        assert_eq!(holds(&parse(&deep, true).unwrap(), MAX_DEPTH), None);
     }
 }
