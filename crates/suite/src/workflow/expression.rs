@@ -19,6 +19,9 @@ const MAX_TEXT: usize = 64 << 10;
 /// Maximum length of a call with its arguments; its result is longer by less than the length of an expression.
 const MAX_CONSTANT: usize = 8 << 10;
 
+/// The branch of a change; no condition names it.
+const A_BRANCH: &str = "greenlight-of-a-change";
+
 /// How much of a matrix is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum MatrixExtent {
@@ -165,7 +168,9 @@ fn value(expression: &SpannedExpr<'_>, scope: &Scope) -> Option<Value> {
         Expr::Context(context) => look_up(&context.parts, scope),
         Expr::Identifier(_) => look_up(std::slice::from_ref(expression), scope),
         Expr::BinExpr(BinExpr { lhs, op, rhs }) => {
-            let left = value(lhs, scope)?;
+            let Some(left) = value(lhs, scope) else {
+                return decided_by(value(rhs, scope)?, op, scope);
+            };
             match op {
                 // The other side may be unknown if it does not matter.
                 BinOp::And if !left.as_boolean() => return Some(left),
@@ -189,6 +194,17 @@ fn value(expression: &SpannedExpr<'_>, scope: &Scope) -> Option<Value> {
         Expr::Call(call) => called(call, expression.origin.raw, scope),
         Expr::Star | Expr::Index(_) => None,
     }
+}
+
+/// The value of a condition whose left side is unknown, where the right side alone decides. As text, it would be one of
+/// the two sides.
+fn decided_by(right: Value, op: &BinOp, scope: &Scope) -> Option<Value> {
+    let decides = match op {
+        BinOp::And => !right.as_boolean(),
+        BinOp::Or => right.as_boolean(),
+        _ => false,
+    };
+    (decides && scope.event.is_some()).then(|| Value::Boolean(right.as_boolean()))
 }
 
 /// Evaluates a function. The crate can do that for constants, so the arguments become constants first.
@@ -291,6 +307,16 @@ fn look_up(parts: &[SpannedExpr<'_>], scope: &Scope) -> Option<Value> {
         ("inputs", _) => scope.inputs.get(name)?.clone(),
         ("github", "workspace") => super::WORKSPACE.into(),
         ("github", "event_name") => scope.event.unwrap_or("pull_request").into(),
+        // Of a change, which is on neither the default branch nor that of a release.
+        ("github", "ref") => match scope.event? {
+            "pull_request" => "refs/pull/1/merge".into(),
+            _ => format!("refs/heads/{A_BRANCH}"),
+        },
+        ("github", "ref_name") => match scope.event? {
+            "pull_request" => "1/merge".into(),
+            _ => A_BRANCH.into(),
+        },
+        ("github", "ref_type") => scope.event.map(|_| "branch".into())?,
         ("runner", "os") => scope.runner_os?.into(),
         _ => return None,
     };

@@ -16,7 +16,7 @@ fn bats(place: &Directory<'_>) -> Option<TestCommand> {
     };
     let files: Vec<&str> = place
         .files()
-        .filter(|path| path.ends_with(".bats") && !foreign(path))
+        .filter(|path| path.ends_with(".bats") && !foreign(path) && is_of_tests(&place.path(path)))
         .collect();
     let first = files.first()?;
     let top = first.split_once('/').map_or(".", |(top, _)| top);
@@ -29,6 +29,16 @@ fn bats(place: &Directory<'_>) -> Option<TestCommand> {
         &["bats", "--tap", top]
     };
     place.command(argv, Framework::Tap, first)
+}
+
+/// Whether a file is at the root, or in a folder that is named after tests. Others are examples, or data of a tool for
+/// shell scripts.
+fn is_of_tests(path: &str) -> bool {
+    let Some((folders, _)) = path.rsplit_once('/') else {
+        return true;
+    };
+    let mut folders = folders.split('/');
+    folders.any(|folder| folder == "t" || ["test", "spec"].iter().any(|word| folder.contains(word)))
 }
 
 fn perl(place: &Directory<'_>) -> Option<TestCommand> {

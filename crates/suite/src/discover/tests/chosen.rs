@@ -48,6 +48,7 @@ fn what_does_not_run_for_a_change_does_not_count() {
         "failure()",
         "false",
         "${{ github.event_name == 'workflow_dispatch' && github.ref == 'x' }}",
+        "github.ref == 'x'",
     ] {
         let job = format!("  a:\n    if: {condition}\n    steps: [{{run: pytest live}}]\n");
         let other = "  test:\n    steps: [{run: pytest tests}]\n";
@@ -57,7 +58,7 @@ fn what_does_not_run_for_a_change_does_not_count() {
     }
     for condition in [
         "github.event_name == 'push'",
-        "github.ref == 'x'",
+        "github.ref != 'x'",
         "github.event_name != 'push'",
     ] {
         let step = format!("      - run: pytest tests\n        if: {condition}\n");

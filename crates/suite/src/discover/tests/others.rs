@@ -143,6 +143,8 @@ fn php_and_dotnet_projects() {
 #[test]
 fn scripts_and_tasks() {
     check(&[("test/a.bats", "")], "bats --tap test [Tap, -] from `test/a.bats`");
+    check(&[("a.bats", "")], "bats --tap . [Tap, -] from `a.bats`");
+    assert!(found(&[("Units/shell.d/input.bats", "")], &TestSettings::default()).starts_with("no tests"));
     check(
         &[("cpanfile", ""), ("t/a.t", "")],
         "prove -lrv t [Tap, -] from `cpanfile`",

@@ -112,3 +112,31 @@ fn a_step_is_skipped_only_if_its_matrix_or_runner_says_so() {
     assert!(!is_false(&Node::Text("matrix.os == 'x'".into()), &computed));
     assert!(is_false(&Node::Bool(false), &computed));
 }
+
+/// A change is on a branch that no condition names, and comes from any repository.
+#[test]
+fn what_runs_on_the_default_branch_alone_does_not_run_for_a_change() {
+    let scope = Scope {
+        is_for_changes: true,
+        ..Scope::default()
+    };
+    let skipped = |condition: &str| is_false(&Node::Text(condition.into()), &scope);
+    for condition in [
+        "github.ref == 'refs/heads/main'",
+        "github.repository == 'a/b' && (github.ref == 'refs/heads/main' || startsWith(github.ref, 'refs/heads/release-'))",
+        "startsWith(github.ref, 'refs/tags/') && secrets.KEY != ''",
+        "github.ref_name == 'main' || github.ref_type == 'tag'",
+    ] {
+        assert!(skipped(condition), "{condition}");
+    }
+    for condition in [
+        "github.ref != 'refs/heads/main'",
+        "github.repository == 'a/b'",
+        "github.repository == 'a/b' || github.ref == 'refs/heads/main'",
+        "github.repository == 'a/b' && github.ref != 'refs/heads/main'",
+    ] {
+        assert!(!skipped(condition), "{condition}");
+    }
+    // As text, it is not known.
+    assert_eq!(interpolate("${{ github.ref }}", &scope), None);
+}
