@@ -15,11 +15,12 @@ use crate::shell::quoted;
 /// The time limit of a test command, unless another one is configured.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// How many commands that do not run are named, and how much of each, in characters.
+/// How many commands that do not run are named in a sentence, and how much of each, in characters.
 const MAX_NAMED: usize = 3;
 const MAX_SHOWN: usize = 100;
-/// How many of them are kept.
+/// How many of them are kept, and how much of each, in characters.
 const MAX_LEFT_OUT: usize = 20;
+const MAX_KEPT: usize = 400;
 
 /// The `[test]` table of `greenlight.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -135,7 +136,7 @@ impl TestCommand {
             .left_out
             .iter()
             .take(MAX_NAMED)
-            .map(|line| format!("`{line}`"))
+            .map(|line| format!("`{}`", shortened(line, MAX_SHOWN)))
             .collect();
         let more = match self.left_out.len().saturating_sub(MAX_NAMED) {
             0 => String::new(),
@@ -161,14 +162,18 @@ pub(crate) fn leave_out(left_out: &mut Vec<String>, line: &str) {
     if left_out.len() >= MAX_LEFT_OUT {
         return;
     }
-    let words = line.split_whitespace().take(MAX_SHOWN).collect::<Vec<_>>().join(" ");
-    let mut short: String = words.chars().take(MAX_SHOWN).collect();
-    if short.len() < words.len() {
-        short.push('…');
-    }
-    let short = short.replace('`', "'");
+    let words = line.split_whitespace().take(MAX_KEPT).collect::<Vec<_>>().join(" ");
+    let short = shortened(&words, MAX_KEPT).replace('`', "'");
     if !left_out.contains(&short) {
         left_out.push(short);
+    }
+}
+
+/// The first characters of a line.
+fn shortened(line: &str, max: usize) -> String {
+    match line.char_indices().nth(max) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
     }
 }
 

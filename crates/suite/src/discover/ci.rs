@@ -309,8 +309,15 @@ impl StepCommands<'_> {
     }
 }
 
-/// The words of a command, for people.
+/// The words of a command, for people; of a script of a package, those of its last command.
 fn shown(command: &TestCommand) -> String {
+    if let [shell, flag, script, ..] = command.argv.as_slice()
+        && shell == "sh"
+        && flag == "-c"
+    {
+        let last = script.rsplit(" && ").next().unwrap_or(script);
+        return last.trim_end_matches(" \"$@\"").to_owned();
+    }
     let words: Vec<_> = command.argv.iter().map(|word| quoted(word)).collect();
     words.join(" ")
 }

@@ -43,23 +43,37 @@ pub(crate) fn is_other_tool(program: &str) -> bool {
 pub(super) fn has_tests_in_name(name: &str) -> bool {
     const TOOLS: [&str; 5] = ["ava", "jasmine", "jest", "mocha", "vitest"];
     const OTHERS: [&str; 4] = ["latest", "contest", "attest", "fastest"];
+    // Tests of how parts work together, unless the script builds or starts something for them.
+    const TOGETHER: [&str; 6] = ["acceptance", "cucumber", "e2e", "functional", "integration", "smoke"];
+    const FOR_THEM: [&str; 14] = [
+        "build", "clean", "compile", "deploy", "down", "install", "lint", "prepare", "report", "serve", "server",
+        "setup", "start", "up",
+    ];
     let name = name.to_ascii_lowercase();
-    let mut parts = name.split([':', '-', '_', '.']);
-    parts.any(|part| {
+    let parts = || name.split([':', '-', '_', '.']);
+    let tests = |part: &str| {
         let tests = part.starts_with("test") || ["test", "tests", "testing"].iter().any(|end| part.ends_with(end));
         TOOLS.contains(&part) || tests && !OTHERS.iter().any(|other| part.ends_with(other))
-    })
+    };
+    if is_before_tests(&name) {
+        return false;
+    }
+    let is_together = || parts().any(|part| TOGETHER.contains(&part)) && !parts().any(|part| FOR_THEM.contains(&part));
+    parts().any(tests) || is_together()
 }
 
 /// Whether the name of a script or target says that it tests or checks.
 pub(crate) fn is_task(name: &str) -> bool {
-    // `db:test:prepare` and `test.setup` come before the tests.
-    const BEFORE: [&str; 6] = ["create", "migrate", "prepare", "reset", "seed", "setup"];
     let mut parts = name.split([':', '-', '_', '.', '/']);
-    if parts.clone().next_back().is_some_and(|last| BEFORE.contains(&last)) {
-        return false;
-    }
-    TASKS.contains(&name) || parts.any(|part| TASKS.contains(&part)) || name.ends_with("Test")
+    !is_before_tests(name)
+        && (TASKS.contains(&name) || parts.any(|part| TASKS.contains(&part)) || name.ends_with("Test"))
+}
+
+/// Whether a task comes before the tests, as `db:test:prepare`, `test.setup` and `make-test` do.
+fn is_before_tests(name: &str) -> bool {
+    const BEFORE: [&str; 6] = ["create", "migrate", "prepare", "reset", "seed", "setup"];
+    let last = name.rsplit([':', '-', '_', '.', '/']).next();
+    name.starts_with("make-") || last.is_some_and(|last| BEFORE.contains(&last))
 }
 
 /// The folder of the build program that `dotnet run --project FOLDER` starts: <https://nuke.build>, <https://cakebuild.net>
@@ -87,7 +101,7 @@ mod tests {
         for name in ["test", "test:unit", "check-types", "setup-test", "integrationTest"] {
             assert!(is_task(name), "{name}");
         }
-        for name in ["test.setup", "db:test:prepare", "latest", "tests/setup"] {
+        for name in ["make-test", "test.setup", "db:test:prepare", "latest", "tests/setup"] {
             assert!(!is_task(name), "{name}");
         }
     }
@@ -102,10 +116,21 @@ mod tests {
             "runtests",
             "testing",
             "fast-jest",
+            "e2e",
+            "smoke:a",
         ] {
             assert!(has_tests_in_name(name), "{name}");
         }
-        for name in ["latest", "publish:latest", "contest", "build", "detestable", "start"] {
+        for name in [
+            "e2e:build",
+            "start-e2e",
+            "latest",
+            "publish:latest",
+            "contest",
+            "build",
+            "detestable",
+            "start",
+        ] {
             assert!(!has_tests_in_name(name), "{name}");
         }
     }
