@@ -17,9 +17,15 @@ use crate::test_command::{Source, TestCommand};
 /// Build tools, which may run tests of any framework.
 const BUILD_TOOLS: [&str; 4] = ["cmake", "make", "meson", "ninja"];
 
-/// Variables that CMake and Meson read where they configure a build.
+/// Variables with flags of compilers, and the options of CMake that begin with their values.
 /// <https://cmake.org/cmake/help/latest/manual/cmake-env-variables.7.html>
-const FLAGS: [&str; 3] = ["CFLAGS", "CXXFLAGS", "LDFLAGS"];
+const FLAGS: [(&str, &str); 5] = [
+    ("CFLAGS", "CMAKE_C_FLAGS"),
+    ("CXXFLAGS", "CMAKE_CXX_FLAGS"),
+    ("LDFLAGS", "CMAKE_EXE_LINKER_FLAGS"),
+    ("LDFLAGS", "CMAKE_MODULE_LINKER_FLAGS"),
+    ("LDFLAGS", "CMAKE_SHARED_LINKER_FLAGS"),
+];
 
 /// Adds the options of CI to commands of the project's files that configure a build, as the job does that tests it.
 pub(in crate::discover) fn configure(checkout: &Checkout, commands: &mut [TestCommand], steps: &[&CiStep]) {
@@ -43,11 +49,9 @@ pub(in crate::discover) fn configure(checkout: &Checkout, commands: &mut [TestCo
         // The job that runs this framework knows best.
         let runs_it = |one: &&Configuration| one.runs.contains(&framework);
         let chosen = found.iter().filter(fits).find(runs_it).or(found.iter().find(fits));
-        let Some(chosen) = chosen else { continue };
-        if !chosen.options.is_empty() {
-            *script = format!("{configure} {}{rest}", in_shell(&chosen.options));
+        if let Some(options) = chosen.map(|one| &one.options).filter(|options| !options.is_empty()) {
+            *script = format!("{configure} {}{rest}", in_shell(options));
         }
-        command.env.extend(chosen.flags.clone());
     }
 }
 
@@ -57,8 +61,6 @@ pub(super) struct Configuration {
     /// The directory of its sources.
     pub(super) directory: Option<RepoPath>,
     pub(super) options: Vec<String>,
-    /// Variables with flags of compilers.
-    flags: BTreeMap<String, String>,
     /// Where it is built. `None` if that is outside of the checkout, or unknown.
     pub(super) build: Option<Build>,
     /// The frameworks that the step of the tests runs.
@@ -132,20 +134,31 @@ pub(super) fn configured(checkout: &Checkout, step: &CiStep) -> Vec<Configuratio
             if line_says.options.iter().any(|option| is_for_another_processor(option)) {
                 continue;
             }
-            let mut flags = set_for(&line, script, &step.env);
-            flags.retain(|name, value| FLAGS.contains(&name.as_str()) && !value.trim().is_empty());
+            if program == "cmake" {
+                let flags = flags_of(&set_for(&line, script, &step.env), &line_says.options);
+                line_says.options.extend(flags);
+            }
             let build = line_says.build.unwrap_or_else(|| ".".into());
             found.push(Configuration {
                 program,
                 directory,
                 options: line_says.options,
-                flags,
                 build: at([line.directory, vec![build]].concat()),
                 runs: Vec::new(),
             });
         }
     }
     found
+}
+
+/// The options for the flags in variables, as far as no option says otherwise.
+fn flags_of(variables: &BTreeMap<String, String>, options: &[String]) -> Vec<String> {
+    let is_set = |name: &str| options.iter().any(|option| option.starts_with(&format!("-D{name}")));
+    let flags = FLAGS.iter().filter_map(|(variable, name)| {
+        let value = variables.get(*variable).map(|value| value.trim())?;
+        (!value.is_empty() && !is_set(name)).then(|| format!("-D{name}={value}"))
+    });
+    flags.collect()
 }
 
 /// Whether an option has flags of a compiler for another processor than this machine's.
@@ -242,8 +255,7 @@ mod tests {
         std::fs::write(tree.path().join("CMakePresets.json"), presets).unwrap();
         let checkout = Checkout::open(tree.path()).unwrap();
         configure(&checkout, std::slice::from_mut(&mut command), &[&step]);
-        let flags = command.env.iter().map(|(name, value)| format!("{name}={value} "));
-        flags.collect::<String>() + &command.argv[2]
+        command.argv[2].clone()
     }
 
     #[test]
@@ -321,13 +333,17 @@ mod tests {
     #[test]
     fn flags_of_compilers_reach_the_build() {
         for (before, expected) in [
-            ("CFLAGS=-Werror CC=clang cmake .", "CFLAGS=-Werror "),
-            ("export LDFLAGS='-L a'\ncmake . -DB=1", "LDFLAGS=-L a "),
+            ("CFLAGS=-Werror CC=clang cmake .", " -DCMAKE_C_FLAGS=-Werror"),
+            (
+                "export CXXFLAGS='-O2 -g'\ncmake . -DCMAKE_CXX_FLAGS=-O1",
+                " -DCMAKE_CXX_FLAGS=-O1",
+            ),
             ("CXXFLAGS= cmake .", ""),
             ("CFLAGS=$(id) cmake .", ""),
+            ("CFLAGS=';id' cmake .", " '-DCMAKE_C_FLAGS=;id'"),
         ] {
-            let line = found(before, "ctest");
-            assert_eq!(line.split("cmake").next(), Some(expected), "{before}");
+            let expected = format!("cmake -S . -B .greenlight-build{expected} && ctest");
+            assert_eq!(found(before, "ctest"), expected, "{before}");
         }
     }
 
