@@ -10,6 +10,8 @@ use super::{Node, Scope};
 pub(super) const MAX_SCRIPT: usize = 32 << 10;
 pub(super) const MAX_VALUE: usize = 4_000;
 pub(super) const MAX_VARIABLES: usize = 64;
+/// Maximum size of all variables of a step, in bytes.
+pub(super) const MAX_ENV: usize = 64 << 10;
 
 /// The context of a step.
 pub(super) struct Around<'a> {

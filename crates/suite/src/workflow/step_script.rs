@@ -8,7 +8,7 @@ use super::composite::{composite, joined};
 use super::exported::exported;
 use super::expression::{interpolate_known, is_false, is_true};
 use super::files::in_tree;
-use super::run_script::{Around, MAX_SCRIPT, MAX_VALUE, MAX_VARIABLES, Script};
+use super::run_script::{Around, MAX_ENV, MAX_SCRIPT, MAX_VALUE, MAX_VARIABLES, Script};
 use super::script_text::{builds_elsewhere, without_unknown_settings, without_unknown_words};
 use super::{Node, Scope, WorkflowFiles, inputs, interpolate, local};
 use crate::ci_install::installs;
@@ -163,13 +163,17 @@ pub(super) fn add_variables(scope: &mut Scope, env: &Node) {
     set_variables(scope, values);
 }
 
-/// Sets variables. An unknown value unsets its variable.
+/// Sets variables. An unknown value unsets its variable, and so does one for which there is no room: each step of a job
+/// keeps all of them.
 pub(super) fn set_variables(scope: &mut Scope, values: Vec<(String, Option<String>)>) {
+    let mut size: usize = scope.env.iter().map(|(name, value)| name.len() + value.len()).sum();
     for (name, value) in values {
-        match value {
-            Some(value) => scope.env.insert(name, value),
-            None => scope.env.remove(&name),
-        };
+        let old = scope.env.remove(&name);
+        size -= old.map_or(0, |old| name.len() + old.len());
+        if let Some(value) = value.filter(|value| size + name.len() + value.len() <= MAX_ENV) {
+            size += name.len() + value.len();
+            scope.env.insert(name, value);
+        }
     }
 }
 

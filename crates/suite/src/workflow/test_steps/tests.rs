@@ -263,3 +263,24 @@ fn tests_of_wheels_count_unless_they_are_published() {
         assert_eq!(found(name, ""), 0, "{name}");
     }
 }
+
+/// A line of a few bytes can set a variable of some thousand.
+#[test]
+fn the_variables_of_a_job_are_bounded() {
+    let path: RepoPath = format!("{WORKFLOWS}ci.yml").parse().unwrap();
+    let long = "x".repeat(3_900);
+    let sets: String = (0..50)
+        .map(|step| {
+            let lines: String = (0..60)
+                .map(|line| format!("echo A{step}_{line}=$B >> $GITHUB_ENV\\n"))
+                .collect();
+            format!("      - run: \"{lines}\"\n")
+        })
+        .collect();
+    let text = format!(
+        "on: push\njobs:\n  test:\n    runs-on: ubuntu-latest\n    env: {{B: {long}}}\n    steps:\n{sets}      - run: pytest $B\n"
+    );
+    let steps = test_steps([&path], &mut |_| Some(text.clone()));
+    let size: usize = steps[0].env.iter().map(|(name, value)| name.len() + value.len()).sum();
+    assert!((long.len()..=64 << 10).contains(&size), "{size}");
+}
