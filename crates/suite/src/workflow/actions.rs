@@ -1,9 +1,13 @@
 //! What well-known actions of a workflow do, as far as tests need it.
 
+use super::expression::interpolate_known;
 use super::files::in_tree;
 use super::legs::SERVICES;
 use super::{Node, Scope, WorkflowFiles, interpolate};
 use crate::shell::quoted;
+
+/// A folder in the place of one that only the runner knows, such as that of `github.repository`.
+pub(super) const UNKNOWN_NAME: &str = "known-to-the-runner-alone";
 
 /// The `path` of a checkout of the repository itself: <https://github.com/actions/checkout>
 pub(super) fn checkout_path(step: &Node, scope: &Scope) -> Option<String> {
@@ -12,7 +16,7 @@ pub(super) fn checkout_path(step: &Node, scope: &Scope) -> Option<String> {
     if with.get("repository").is_some() {
         return None;
     }
-    let path = in_tree(&interpolate(&with.get("path")?.scalar()?, scope)?)??;
+    let path = in_tree(&interpolate_known(&with.get("path")?.scalar()?, UNKNOWN_NAME, scope)?)??;
     Some(path.to_string())
 }
 

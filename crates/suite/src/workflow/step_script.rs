@@ -3,7 +3,7 @@
 use greenlight_anchor::RepoPath;
 
 use super::action_commands::command_of_action;
-use super::actions::installed_by_action;
+use super::actions::{UNKNOWN_NAME, installed_by_action};
 use super::composite::{composite, joined};
 use super::exported::exported;
 use super::expression::{interpolate_known, is_false, is_true};
@@ -100,7 +100,8 @@ fn certain(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowF
     let directory = match setting("working-directory") {
         // Above the checkout, which a build names by its path.
         Some(directory) if builds_elsewhere(&directory.scalar()?, run) => String::new(),
-        Some(directory) => interpolate(&directory.scalar()?, &scope)?,
+        // The checkout may be in a folder with the same unknown name.
+        Some(directory) => interpolate_known(&directory.scalar()?, UNKNOWN_NAME, &scope)?,
         None => String::new(),
     };
     let directory = in_tree(&directory)?;
@@ -139,14 +140,16 @@ fn is_plain(script: &str) -> bool {
 /// A directory below the workspace as one of the tree, where the inner `None` is the root. `None` if it is outside of
 /// the checkout.
 fn in_checkout(directory: Option<RepoPath>, checkout: Option<&str>) -> Option<Option<RepoPath>> {
-    let (Some(path), Some(checkout)) = (&directory, checkout) else {
-        return Some(directory);
+    let Some(path) = &directory else {
+        return Some(None);
     };
-    match path.as_str().strip_prefix(checkout) {
-        Some("") => Some(None),
-        Some(rest) if rest.starts_with('/') => rest[1..].parse().ok().map(Some),
-        _ => None,
-    }
+    let inside = match checkout.map(|checkout| path.as_str().strip_prefix(checkout)) {
+        None => Some(directory),
+        Some(Some("")) => Some(None),
+        Some(Some(rest)) if rest.starts_with('/') => rest[1..].parse().ok().map(Some),
+        Some(_) => None,
+    };
+    inside.filter(|inside| !inside.as_ref().is_some_and(|path| path.as_str().contains(UNKNOWN_NAME)))
 }
 
 /// Adds the variables of one `env`. An unknown value leaves its variable unset and hides an earlier value.

@@ -5,6 +5,7 @@ use super::{StepCommands, names_a_test};
 use crate::ci_build::MANAGERS;
 use crate::discover::directory::Directory;
 use crate::discover::selection::runs_workspaces;
+use crate::discover::step::tool;
 use crate::discover::{javascript, workspaces};
 use crate::framework::{Ecosystem, Framework};
 use crate::test_command::{Source, TestCommand};
@@ -65,7 +66,9 @@ pub(super) fn script_of(place: &Directory<'_>, command: &TestCommand) -> Option<
     let is_partial = script
         .split_whitespace()
         .any(|word| matches!(word, "affected" | "--affected" | "--since"));
-    (names_a_test(name) && !is_other && !is_partial && !needs_more(&script)).then_some(script)
+    let words: Vec<String> = script.split_whitespace().map(String::from).collect();
+    let is_wanted = !is_other && !is_partial && !needs_more(&script) && !tool::is_check(&words);
+    (names_a_test(name) && is_wanted).then_some(script)
 }
 
 /// Whether a command is no more than `npm run NAME` for a script in which no framework is named. The script `test` may

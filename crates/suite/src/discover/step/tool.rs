@@ -155,8 +155,14 @@ fn runner(words: &[String]) -> Option<usize> {
 }
 
 /// Tools that check and never run tests.
-const CHECKS: [&str; 16] = [
+const CHECKS: [&str; 22] = [
+    "cspell",
+    "depcheck",
+    "dprint",
     "flake8",
+    "knip",
+    "oxfmt",
+    "size-limit",
     "pylint",
     "pyright",
     "black",

@@ -193,7 +193,8 @@ fn elixir_swift_and_pest_projects() {
 
 #[test]
 fn scripts_of_unknown_runners_have_the_variables_of_ci() {
-    let manifest = r#"{"scripts": {"test": "own test", "test-coverage": "own test --coverage=x", "test-more": "own more", "cov": "own cov"}}"#;
+    let manifest = r#"{"scripts": {"test": "own test", "test-coverage": "own test --coverage=x", "test-more": "own more", "cov": "own cov",
+        "test:format": "prettier x --list-different"}}"#;
     let files = [("package.json", manifest)];
     let lines = |steps: &str| lines_of_job(&format!("steps: [{steps}]"), &files);
     assert_eq!(lines("{run: npm test, env: {A: 1}}"), ["A=1 npm test"]);
@@ -202,7 +203,9 @@ fn scripts_of_unknown_runners_have_the_variables_of_ci() {
         ["A=1 npm run test -- -v"]
     );
     assert_eq!(
-        lines("{run: npm run test-coverage}, {run: npm run test-more, env: {A: 1}}, {run: npm run cov}"),
+        lines(
+            "{run: npm run test-coverage}, {run: npm run test-more, env: {A: 1}}, {run: npm run cov}, {run: npm run test:format}"
+        ),
         ["npm run test", "A=1 npm run test-more"]
     );
 }

@@ -284,3 +284,20 @@ fn the_variables_of_a_job_are_bounded() {
     let size: usize = steps[0].env.iter().map(|(name, value)| name.len() + value.len()).sum();
     assert!((long.len()..=64 << 10).contains(&size), "{size}");
 }
+
+#[test]
+fn a_checkout_in_a_folder_that_only_the_runner_knows_is_the_root() {
+    let found = |path: &str, directory: &str| {
+        let steps = of_job(&format!(
+            "{{runs-on: ubuntu-latest, steps: [{{uses: actions/checkout@v4, with: {{path: '{path}'}}}}, {{run: make \
+             test, working-directory: '{directory}'}}]}}"
+        ));
+        steps.into_iter().next().map(|(_, directory)| directory)
+    };
+    let path = "src/${{ github.repository }}";
+    assert_eq!(found(path, path).as_deref(), Some(""));
+    assert_eq!(found(path, &format!("{path}/sub")).as_deref(), Some("sub"));
+    for (path, directory) in [("src", path), (path, "src/a"), ("src", "src/${{ steps.a.outputs.b }}")] {
+        assert_eq!(found(path, directory), None, "{path} {directory}");
+    }
+}
