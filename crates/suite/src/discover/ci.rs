@@ -272,6 +272,8 @@ impl StepCommands<'_> {
         self.is_first_ctest |= command.framework == Framework::Ctest && !self.other.iter().any(own::is_make);
         if let Some(command) = usable(self.checkout, command.clone(), &own_env) {
             self.add_known(command);
+        } else if self.add_to_root_package(&command) {
+            // It is in the list of that command.
         } else if own::names_a_part(&command) {
             self.add_part(command.clone(), &own_env);
             self.note_unused(command, &own_env);

@@ -323,8 +323,7 @@ fn of_make(text: &str, known: (&Read<'_>, &Given<'_>), left: &mut usize) -> Opti
             None if read.computed.contains(name) => return None,
             value => match value.or_else(of_file).or_else(of_env) {
                 Some(value) => filled.push_str(&of_make(value, known, left)?),
-                None if is_unset(name) => {}
-                None => return None,
+                None => filled.push_str(default_of(name)?),
             },
         }
         if filled.len() > MAX_LINE {
@@ -336,10 +335,12 @@ fn of_make(text: &str, known: (&Read<'_>, &Given<'_>), left: &mut usize) -> Opti
     Some(filled)
 }
 
-/// Whether a name could be that of a variable which nothing sets: no function, none of make's own, and none that
-/// machines have.
-fn is_unset(name: &str) -> bool {
-    const OWN: [&str; 18] = [
+/// The value of a variable that nothing sets: make's own, or none. `None` if it is a function, one that only make knows, or
+/// one that machines have.
+/// <https://www.gnu.org/software/make/manual/html_node/Implicit-Variables.html>
+fn default_of(name: &str) -> Option<&'static str> {
+    const DEFAULTS: [(&str, &str); 4] = [("CC", "cc"), ("CXX", "g++"), ("MAKE", "make"), ("RM", "rm -f")];
+    const OWN: [&str; 14] = [
         "CARGO_HOME",
         "GOBIN",
         "GOPATH",
@@ -348,18 +349,16 @@ fn is_unset(name: &str) -> bool {
         "VIRTUAL_ENV",
         "AR",
         "AS",
-        "CC",
         "CURDIR",
-        "CXX",
         "FC",
         "LD",
-        "MAKE",
         "MAKEFILE_LIST",
         "MAKEFLAGS",
-        "RM",
         "SHELL",
     ];
-    is_taken(name) && !OWN.contains(&name)
+    let own = DEFAULTS.iter().find(|(own, _)| *own == name);
+    own.map(|(_, value)| *value)
+        .or_else(|| (is_taken(name) && !OWN.contains(&name)).then_some(""))
 }
 
 #[cfg(test)]

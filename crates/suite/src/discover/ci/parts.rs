@@ -44,6 +44,25 @@ impl StepCommands<'_> {
         }
     }
 
+    /// Adds the packages of a command of Go to one of the same job that begins with the package of its folder, as in
+    /// `go test .` before `go test ./sub`. Returns whether there is one.
+    pub(super) fn add_to_root_package(&mut self, part: &TestCommand) -> bool {
+        let options = |command: &TestCommand| -> Vec<String> {
+            let packages: BTreeSet<&str> = packages(&command.argv).collect();
+            let options = command.argv.iter().filter(|word| !packages.contains(word.as_str()));
+            options.cloned().collect()
+        };
+        let is_of_root = |known: &&mut TestCommand| {
+            is_alike(known, part) && known.source == part.source && packages(&known.argv).next() == Some(".")
+        };
+        let root = self.known.iter_mut().find(is_of_root);
+        let Some(known) = root.filter(|known| names_packages(&part.argv) && options(known) == options(part)) else {
+            return false;
+        };
+        add_packages(known, part);
+        true
+    }
+
     fn push_part(&mut self, part: TestCommand) {
         if self.parts.len() < MAX_COMMANDS {
             self.parts.push(part);
@@ -97,9 +116,12 @@ fn ecosystem(command: &TestCommand) -> Ecosystem {
 /// Adds the packages of another command of Go.
 fn unite(list: &mut TestCommand, other: &TestCommand) {
     // One that names none tests the package of its folder, or all short tests.
-    if !names_packages(&list.argv) || !names_packages(&other.argv) {
-        return;
+    if names_packages(&list.argv) && names_packages(&other.argv) {
+        add_packages(list, other);
     }
+}
+
+fn add_packages(list: &mut TestCommand, other: &TestCommand) {
     let folder = |package: &str| package.trim_end_matches('/').to_owned();
     let known: BTreeSet<String> = packages(&list.argv).map(folder).collect();
     let more: Vec<String> = packages(&other.argv)

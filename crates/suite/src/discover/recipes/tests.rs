@@ -12,7 +12,7 @@ fn check(command: &str, expected: Option<&[&str]>) {
              EXTRA = --fix -k \"a b\"\nOPTIONS := $(EXTRA) \\\n\t-q\n.DEFAULT_GOAL := all\n.PHONY: all lint\n%.o: %.c\n\tcc\n\n\
              all: lint test lint\n\nlint: style \\\n  loop | built # checks\n\t@cd web && $(RUFF) check .\n\
              \t-black --check $(shell ls)\n\tblack $(SRC) $(FILES)\n\tisort ${OPTIONS} .\n\n\
-             style:\n\ttest -z \"$$(gofmt -l .)\"\ntest: style ; echo test\nloop: loop\n\techo loop\nblack:\n\tblack $(DIR)\n\tblack $(MAKE)\n\
+             style:\n\ttest -z \"$$(gofmt -l .)\"\ntest: style ; echo test\nloop: loop\n\techo loop\nblack:\n\tblack $(DIR)\n\tblack $(LD)\n\
              own: DIR = lib\nown:\n\tblack $(DIR)\nhere:\n\tblack $(PWD) $(GOPATH)\n",
         ),
         (

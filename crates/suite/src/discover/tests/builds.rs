@@ -142,3 +142,24 @@ fn programs_with_tests_run_as_in_ci_where_it_never_runs_ctest() {
     let with_ctest = [("CMakeLists.txt", "project(a)\nenable_testing()")];
     assert_eq!(lines(&["cmake -B build", "build/tests"], &with_ctest).len(), 1);
 }
+
+#[test]
+fn a_target_that_calls_make_again_runs_what_that_runs() {
+    let makefile = "test:\n\tgo clean && $(MAKE) test-one && $(MAKE) -C sub test\ntest-one:\n\tgo test -race .\n\
+                    again:\n\t$(MAKE) again\ntest-parts: test-one\n\tgo test -race ./b\n\tgo test ./c\n";
+    let files = [
+        ("go.mod", "module m\n"),
+        ("a_test.go", "package m\n"),
+        ("Makefile", makefile),
+        ("sub/Makefile", "test:\n\t${MAKE} unit\nunit:\n\tgo test -short ./...\n"),
+        ("sub/go.mod", "module s\n"),
+        ("sub/b_test.go", "package s\n"),
+    ];
+    assert_eq!(
+        lines(&["make test"], &files)[..2],
+        ["go test -race .", "cd sub && go test -short ./..."]
+    );
+    assert_eq!(lines(&["make test-parts"], &files)[0], "go test -race . ./b");
+    // One that calls itself ends.
+    assert_eq!(lines(&["make again"], &files)[0], "go test ./...");
+}
