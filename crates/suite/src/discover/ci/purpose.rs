@@ -224,12 +224,41 @@ pub(super) fn leave_out_own_target(checkout: &Checkout, command: &mut TestComman
     }
 }
 
-/// Leaves out what makes `go test` measure coverage, which compiles all packages once more, and a choice of all tests:
-/// <https://pkg.go.dev/cmd/go#hdr-Testing_flags>
+/// Leaves out what makes Go and PHP measure coverage: the one compiles all packages once more, and the other needs an
+/// extension.
 pub(super) fn leave_out_coverage(command: &mut TestCommand) {
-    if command.framework.spec().ecosystem != Ecosystem::Go {
-        return;
+    match command.framework.spec().ecosystem {
+        Ecosystem::Go => leave_out_coverage_of_go(command),
+        Ecosystem::Php => leave_out_coverage_of_php(command),
+        _ => {}
     }
+}
+
+/// <https://docs.phpunit.de/en/12.0/textui.html#code-coverage>, <https://pestphp.com/docs/test-coverage>
+fn leave_out_coverage_of_php(command: &mut TestCommand) {
+    const VALUED: [&str; 9] = [
+        "--coverage-clover",
+        "--coverage-cobertura",
+        "--coverage-crap4j",
+        "--coverage-filter",
+        "--coverage-html",
+        "--coverage-openclover",
+        "--coverage-php",
+        "--coverage-xml",
+        "--min",
+    ];
+    let mut is_value = false;
+    command.argv.retain(|word| {
+        let name = word.split('=').next().unwrap_or(word);
+        let is_option = name.starts_with("--coverage") || name == "--min" || name == "--path-coverage";
+        let goes = is_option || is_value && !word.starts_with('-');
+        is_value = is_option && VALUED.contains(&word.as_str());
+        !goes
+    });
+}
+
+/// Likewise, and a choice of all tests: <https://pkg.go.dev/cmd/go#hdr-Testing_flags>
+fn leave_out_coverage_of_go(command: &mut TestCommand) {
     // Every name has a character.
     if let Some(at) = command
         .argv

@@ -236,3 +236,13 @@ fn packages_of_a_workspace_have_the_variables_of_ci() {
         );
     }
 }
+
+#[test]
+fn coverage_of_php_needs_an_extension_and_is_left_out() {
+    let files = [("composer.json", "{}"), ("phpunit.xml", "<phpunit/>")];
+    let line = "vendor/bin/phpunit --coverage-text -v --coverage-clover a.xml --coverage-html=b";
+    assert_eq!(
+        lines_of_job(&format!("steps: [{{run: {line}}}]"), &files),
+        ["vendor/bin/phpunit -v"]
+    );
+}
