@@ -11,7 +11,7 @@ use crate::ci_configure::{is_configuring, preset_options, taken_apart};
 use crate::ci_variables::set_for;
 use crate::discover::step::{own_script, tool};
 use crate::framework::Framework;
-use crate::shell::{self, line_directory, quoted};
+use crate::shell::{self, assigned, line_directory, quoted};
 use crate::test_command::{Source, TestCommand};
 
 /// Build tools, which may run tests of any framework.
@@ -116,7 +116,8 @@ pub(super) fn configured(checkout: &Checkout, step: &CiStep) -> Vec<Configuratio
             let Some(program) = is_configuring(&line.words) else {
                 continue;
             };
-            let Some(mut line_says) = taken_apart(&line.words, &step.env, program) else {
+            let env = assigned(&step.env, &line.env);
+            let Some(mut line_says) = taken_apart(&line.words, env.as_ref().unwrap_or(&step.env), program) else {
                 continue;
             };
             let Some(directory) = at([line.directory.clone(), vec![line_says.source]].concat()) else {
@@ -273,6 +274,13 @@ mod tests {
             ("cmake --preset ci -DB=2", "ctest --preset ci", " -DA=TRUE -DB=1 -DB=2"),
             ("cmake --preset=ci", "ctest --preset ci", " -DA=TRUE -DB=1"),
             ("cmake --preset absent", "ctest", ""),
+            ("O='-DA=1 -DB=2'\ncmake . $O", "ctest", " -DA=1 -DB=2"),
+            (
+                "if [ \"a\" == \"b\" ]; then O=-DA=1; elif [[ a = a ]]; then O='-DA=2'; else O=-DA=3; fi\ncmake . $O",
+                "ctest",
+                " -DA=2",
+            ),
+            ("cmake . -DA=1 || (rm -rf * && cmake . -DA=2)", "ctest", " -DA=1"),
             // Of several builds, the one that is tested.
             (
                 "cmake -B one -DA=1\ncmake -S . -Btwo -DA=2\ncmake -B three -DA=3",
