@@ -189,6 +189,12 @@ fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool
         // What a Makefile calls is known only when it runs; beside another command, that is the same tests.
         return true;
     }
+    // A target of a package is most likely what its script `test` makes.
+    let is_of_package = is_target(inner) && place_of(checkout, inner).has("package.json");
+    if of_outer == Ecosystem::JavaScript && is_of_package && below(outer, inner).is_some() {
+        let words = with_scripts(&place_of(checkout, outer), outer);
+        return runs_workspaces(&words);
+    }
     if of_outer != of_inner {
         return false;
     }

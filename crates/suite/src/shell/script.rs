@@ -333,7 +333,8 @@ impl<'p, 't> ScriptReader<'p, 't> {
             match assignment(&word).filter(|_| line.words.is_empty()) {
                 Some(set) => line.env.push(set),
                 None => {
-                    line.has_pattern |= word.has_pattern;
+                    // No file is called like an option, and so a shell leaves it as it is.
+                    line.has_pattern |= word.has_pattern && !word.plain.starts_with("--");
                     line.words.extend(self.variables.with_arguments(&word.marked));
                 }
             }

@@ -27,6 +27,8 @@ pub(super) const SERVICES: [&str; 15] = [
     "redis",
     "sqlserver",
 ];
+/// Words that name a tool which runs the tests and which few machines have.
+const TOOLS: [&str; 3] = ["qemu", "valgrind", "wine"];
 /// Names of processors in the values of a matrix, with Rust's name.
 const PROCESSORS: [(&str, &str); 16] = [
     ("386", "x86"),
@@ -56,7 +58,7 @@ const MAX_STEPS: usize = 30;
 /// Where a job of a matrix comes in the order of all: the first is the smallest.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Distance {
-    /// Whether it is for another processor, needs a service, and may fail.
+    /// Whether it is for another processor, needs a service or a rare tool, and may fail.
     drawbacks: (bool, bool, bool),
     /// This machine most likely has a compiler's current release.
     is_not_current: bool,
@@ -110,7 +112,7 @@ fn distance_from(leg: &JobMatch, job: &Node, java: Option<u32>) -> Distance {
     let names_service = |value: &String| {
         let value = value.to_ascii_lowercase();
         let mut words = value.split(|c: char| !c.is_ascii_alphabetic());
-        words.any(|word| SERVICES.contains(&word))
+        words.any(|word| SERVICES.contains(&word) || TOOLS.contains(&word))
     };
     let names_processor = |value: &String| {
         let value = value.to_ascii_lowercase();
@@ -235,5 +237,8 @@ mod tests {
         assert_eq!(first(processors), format!("pytest {own}"));
         let databases = "strategy: {matrix: {db: [postgres-16, mysql, sqlite, pglite]}}, steps: [{run: 'DB=${{ matrix.db }} pytest'}]";
         assert_eq!(first(databases), "DB=sqlite pytest");
+        let tools =
+            "strategy: {matrix: {with: [ENABLE_VALGRIND, NONE]}}, steps: [{run: 'WITH=${{ matrix.with }} pytest'}]";
+        assert_eq!(first(tools), "WITH=NONE pytest");
     }
 }

@@ -74,18 +74,38 @@ fn scripts((name, job): (&str, &Node), document: &Node) -> Vec<OtherScript> {
     let (mut steps, mut left) = (Vec::new(), MAX_STEPS);
     let own = parameters(job, given(name, document));
     add_steps(job, &own, (document, MAX_DEPTH), (&mut steps, &mut left));
-    let directory = job.get("working_directory").and_then(Node::text).unwrap_or_default();
-    // `~/project` and the like is where the repository is checked out.
-    let directory = if directory.starts_with('~') { "" } else { directory };
+    let home = job.get("working_directory").and_then(Node::text).unwrap_or("~/project");
+    let checkout = steps
+        .iter()
+        .find_map(|step| step.get("checkout")?.get("path")?.scalar());
+    let checkout = checkout.unwrap_or_else(|| home.to_owned());
     let scripts = steps.iter().filter_map(|step| step.get("run")).map(|run| {
         let own = run.get("working_directory").and_then(Node::text);
         OtherScript {
-            directory: own.unwrap_or(directory).to_string(),
+            directory: in_checkout(own.unwrap_or(home), (home, &checkout)),
             env: variables(run.get("environment")),
             ..script(&[Some(run.get("command").unwrap_or(run))])
         }
     });
     scripts.take(MAX_SCRIPTS).collect()
+}
+
+/// The directory of a step as one of the repository, which is checked out into that of the job unless its `path` says
+/// otherwise. A relative one is below the job's.
+/// <https://circleci.com/docs/reference/configuration-reference/#checkout>
+fn in_checkout(directory: &str, (home, checkout): (&str, &str)) -> String {
+    let is_absolute = |path: &str| path.starts_with(['~', '/']);
+    let full = |path: &str| match is_absolute(path) {
+        true => path.trim_end_matches('/').to_owned(),
+        false => format!("{}/{}", home.trim_end_matches('/'), path.trim_end_matches('/')),
+    };
+    let (directory, checkout) = (full(directory), full(checkout));
+    match directory.strip_prefix(&checkout) {
+        Some("") => String::new(),
+        Some(rest) if rest.starts_with('/') => rest[1..].to_owned(),
+        // A full path is none of its directories.
+        _ => format!("/{directory}"),
+    }
 }
 
 /// Adds the steps of a job or a reusable command, with the steps of the commands that they use in their place.
@@ -232,6 +252,34 @@ jobs:
             last,
             ["./gradlew build -Pversion=25", "npm test unit << parameters.none >>"]
         );
+    }
+
+    #[test]
+    fn a_job_begins_where_the_repository_is_checked_out() {
+        for (job, step, expected) in [
+            ("", "", ""),
+            ("", "sub", "sub"),
+            ("", "~/project/sub", "sub"),
+            ("~/repo", "", ""),
+            ("/go/src/a", "/go/src/a/b", "b"),
+            ("/go/src/a", "b", "b"),
+            ("/go/src/a", "/go/src/ab", "//go/src/ab"),
+        ] {
+            let key = |path: &str| match path {
+                "" => String::new(),
+                path => format!("working_directory: {path}, "),
+            };
+            let text = format!(
+                "jobs: {{test: {{{}steps: [{{run: {{{}command: npm test}}}}]}}}}",
+                key(job),
+                key(step)
+            );
+            let jobs = jobs(&parse(&text, true).unwrap());
+            assert_eq!(jobs[0].scripts[0].directory, expected, "{job} {step}");
+        }
+        let text = "jobs: {test: {working_directory: ~/a/web, steps: [{checkout: {path: ~/a}}, {run: npm test}]}}";
+        let jobs = jobs(&parse(text, true).unwrap());
+        assert_eq!(jobs[0].scripts[0].directory, "web");
     }
 
     #[test]

@@ -270,6 +270,9 @@ fn nonsense_and_bombs_yield_nothing() {
             assert!(steps_of(&[(path, text)]).is_empty(), "{path}: {text}");
         }
     }
-    let outside = "jobs: {test: {working_directory: ../../etc, steps: [{run: pytest}]}}\n";
-    assert!(steps_of(&[(".circleci/config.yml", outside)]).is_empty());
+    for outside in ["../../etc", "/etc", "~/other"] {
+        let outside =
+            format!("jobs: {{test: {{steps: [{{run: {{working_directory: {outside}, command: pytest}}}}]}}}}\n");
+        assert!(steps_of(&[(".circleci/config.yml", &outside)]).is_empty());
+    }
 }

@@ -1,4 +1,4 @@
-//! What gotestsum runs: `go test`, whose report greenlight asks for itself. <https://github.com/gotestyourself/gotestsum>
+//! What gotestsum and go-acc run: `go test`, whose report greenlight asks for itself. <https://github.com/gotestyourself/gotestsum>
 
 /// Options with a value that may be the next word.
 const VALUED: [&str; 14] = [
@@ -18,8 +18,28 @@ const VALUED: [&str; 14] = [
     "-f",
 ];
 
+/// `go-acc PACKAGES -- OPTIONS` as `go test OPTIONS PACKAGES`. It merges coverage. <https://github.com/ory/go-acc>
+fn of_go_acc(words: &[String]) -> Option<Vec<String>> {
+    let (program, rest) = words.split_first()?;
+    let is_it = program.rsplit('/').next() == Some("go-acc");
+    let dashes = rest.iter().position(|word| word == "--").unwrap_or(rest.len());
+    let packages = rest[..dashes].iter().filter(|word| word.starts_with('.'));
+    // It tests all packages below.
+    let packages = packages.map(|package| match package.as_str() {
+        "." => "./...".to_owned(),
+        package => package.to_owned(),
+    });
+    let options = rest.get(dashes + 1..).unwrap_or_default().iter().cloned();
+    let go_test = ["go".to_string(), "test".into()].into_iter();
+    is_it.then(|| go_test.chain(options).chain(packages).collect())
+}
+
 /// `gotestsum --format dots -- -race ./...` as `go test -race ./...`.
 pub(super) fn plain(words: &[String]) -> Option<Vec<String>> {
+    of_go_acc(words).or_else(|| of_gotestsum(words))
+}
+
+fn of_gotestsum(words: &[String]) -> Option<Vec<String>> {
     let is_gotestsum =
         |word: &str| word.rsplit('/').next().and_then(|name| name.split('@').next()) == Some("gotestsum");
     let options = match words {
@@ -76,6 +96,7 @@ mod tests {
                 "go test -race ./a ./b",
             ),
             ("gotestsum --packages ./a", "go test ./a"),
+            ("go-acc . -o a.txt -- -race -tags a", "go test -race -tags a ./..."),
             (
                 "go run gotest.tools/gotestsum@latest -- -race ./...",
                 "go test -race ./...",
