@@ -4,6 +4,9 @@ use crate::discover::directory::Directory;
 use crate::framework::Framework;
 use crate::test_command::TestCommand;
 
+/// Maximum number of files with helpers for specs that are read.
+const MAX_HELPERS: usize = 10;
+
 /// A command, run through Bundler if the project uses it.
 pub(crate) fn command(place: &Directory<'_>, argv: &[&str], framework: Framework, file: &str) -> Option<TestCommand> {
     let is_bundled = place.has("Gemfile") && argv.first() != Some(&"bin/rails");
@@ -21,8 +24,9 @@ pub(crate) fn spec<'a>(place: &'a Directory<'_>) -> Option<&'a str> {
 /// Whether the files below `spec` are written for Minitest.
 pub(crate) fn has_minitest_specs(place: &Directory<'_>) -> bool {
     let says_minitest = |file: &str| place.text(file).is_some_and(|text| text.lines().any(says_minitest));
-    let helpers = ["spec/spec_helper.rb", "spec/helper.rb"];
-    !place.has(".rspec") && (helpers.into_iter().any(says_minitest) || spec(place).is_some_and(says_minitest))
+    let is_helper = |path: &&str| path.starts_with("spec/") && path.ends_with("helper.rb");
+    let mut helpers = place.files().filter(is_helper).take(MAX_HELPERS);
+    !place.has(".rspec") && (helpers.any(says_minitest) || spec(place).is_some_and(says_minitest))
 }
 
 /// Whether a line of code mentions Minitest. The comments that `rspec --init` writes mention it as well.

@@ -246,3 +246,17 @@ fn coverage_of_php_needs_an_extension_and_is_left_out() {
         ["vendor/bin/phpunit -v"]
     );
 }
+
+#[test]
+fn specs_whose_helper_loads_minitest_are_no_rspec() {
+    let spec = |helper: &str| {
+        let files = [
+            ("spec/a_spec.rb", "require_relative 'x_helper'\n"),
+            ("spec/core/x_helper.rb", helper),
+            ("Rakefile", ""),
+        ];
+        lines_of_job("steps: [{run: rake spec_ci}]", &files)
+    };
+    assert_eq!(spec("gem 'minitest'\n"), ["rake spec_ci"]);
+    assert_eq!(spec("require 'rspec'\n"), ["rspec"]);
+}
