@@ -89,6 +89,7 @@ impl BuildCommand {
             ["./configure" | OUT_OF_TREE, ..] => words.to_vec(),
             ["cmake", _, ..] if generates(words) || compiles(&names) => words.to_vec(),
             ["autoreconf" | "autoconf", rest @ ..] if rest.iter().all(|word| word.starts_with('-')) => words.to_vec(),
+            ["cc" | "c++" | "clang" | "clang++" | "gcc" | "g++", rest @ ..] if links(rest) => words.to_vec(),
             ["cp", from, to] if is_plain_path(from) && is_plain_path(to) => words.to_vec(),
             ["rake", rest @ ..] | ["bundle", "exec", "rake", rest @ ..] if has_target(rest) => words.to_vec(),
             _ => return None,
@@ -211,6 +212,12 @@ fn generates(words: &[String]) -> bool {
     is_configuring(words) == Some("cmake")
 }
 
+/// Whether a compiler is told what to write, as for a module that tests load.
+fn links(options: &[&str]) -> bool {
+    let output = options.iter().position(|word| *word == "-o");
+    output.is_some_and(|at| options.get(at + 1).is_some_and(|path| is_plain_path(path)))
+}
+
 /// Whether CMake builds, and does not install.
 fn compiles(words: &[&str]) -> bool {
     words.contains(&"--build") && !words.contains(&"install")
@@ -286,6 +293,10 @@ mod tests {
             outside.configures() && BuildCommand::of_make(&["make", "-C", "out"].map(String::from), None).is_some()
         );
         check("cp .env.example .env", Some("cp .env.example .env"));
+        check(
+            "gcc ext.c -fPIC -shared -o ext.so",
+            Some("gcc ext.c -fPIC -shared -o ext.so"),
+        );
         check("sudo cp tests/a.php tests/b.php", Some("cp tests/a.php tests/b.php"));
     }
 
@@ -313,6 +324,8 @@ mod tests {
             "cp a ../b",
             "cp /etc/passwd a",
             "cp a b/$X",
+            "gcc --version",
+            "cc a.c -o /usr/lib/a.so",
         ] {
             check(line, None);
         }
