@@ -10,6 +10,7 @@ mod jvm;
 mod make;
 mod names;
 mod native;
+mod needs;
 mod nextest;
 mod own;
 mod package_script;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use greenlight_anchor::RepoPath;
 use greenlight_tree::checkout::Checkout;
 
+use super::needs::{MAX_SCRIPT, needs_more};
 use super::package_script::{is_named_script, script_of};
 use super::purpose::{names_deep_folders, names_packages, packages};
 use super::{jvm, names_a_test};
@@ -17,26 +18,6 @@ use crate::discover::step::tool::{build_project, is_other_tool};
 use crate::discover::step::{tree_script, with_own_paths};
 use crate::framework::{Ecosystem, Framework};
 use crate::test_command::{Source, TestCommand};
-
-/// Programs in a script that need another machine, or more of this one than a sandbox allows.
-const NEED_MORE: [&str; 14] = [
-    "docker",
-    "docker-compose",
-    "podman",
-    "sudo",
-    "apt-get",
-    "apt",
-    "ssh",
-    "vagrant",
-    "kubectl",
-    "playwright",
-    "cypress",
-    "karma",
-    "wdio",
-    "systemctl",
-];
-/// Maximum size of a script that is looked through, in bytes.
-pub(super) const MAX_SCRIPT: usize = 200_000;
 
 /// `make -C directory target` as `make target` in the directory.
 pub(super) fn entered(checkout: &Checkout, mut command: TestCommand) -> TestCommand {
@@ -162,12 +143,7 @@ pub(super) fn runs_other_tool(command: &TestCommand) -> bool {
         .iter()
         .take(3)
         .map(|word| word.rsplit('/').next().unwrap_or(word));
-    words.any(|word| is_other_tool(word) && !NEED_MORE.contains(&word))
-}
-
-pub(super) fn needs_more(text: &str) -> bool {
-    let mut words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_')));
-    words.any(|word| NEED_MORE.contains(&word))
+    words.any(|word| is_other_tool(word) && !needs_more(word))
 }
 
 /// Whether a command is a further script of `package.json` that a job runs beside tests of which the framework is

@@ -1,6 +1,6 @@
 //! Scripts of `package.json` that CI runs.
 
-use super::own::{MAX_SCRIPT, needs_more};
+use super::needs::{MAX_SCRIPT, needs_more};
 use super::{StepCommands, names_a_test};
 use crate::ci_build::MANAGERS;
 use crate::discover::directory::Directory;
