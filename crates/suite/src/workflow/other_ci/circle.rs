@@ -75,6 +75,14 @@ fn scripts((name, job): (&str, &Node), document: &Node) -> Vec<OtherScript> {
     let own = parameters(job, given(name, document));
     add_steps(job, &own, (document, MAX_DEPTH), (&mut steps, &mut left));
     let home = job.get("working_directory").and_then(Node::text).unwrap_or("~/project");
+    let home = &with_values(home, &own);
+    // A relative one is below the home directory.
+    let home = if home.starts_with(['~', '/']) {
+        home.to_owned()
+    } else {
+        format!("~/{home}")
+    };
+    let home = home.as_str();
     let checkout = steps
         .iter()
         .find_map(|step| step.get("checkout")?.get("path")?.scalar());
@@ -208,7 +216,7 @@ fn with_values(text: &str, values: &BTreeMap<String, String>) -> String {
             Some((values.get(name)?, &after[inner.len() + 2..]))
         });
         whole.push_str(before);
-        match value.filter(|_| whole.len() <= MAX_TEXT) {
+        match value.filter(|(value, _)| whole.len() + value.len() <= MAX_TEXT) {
             Some((value, after)) => {
                 whole.push_str(value);
                 rest = after;
@@ -263,6 +271,8 @@ jobs:
             ("~/repo", "", ""),
             ("/go/src/a", "/go/src/a/b", "b"),
             ("/go/src/a", "b", "b"),
+            ("repo", "", ""),
+            ("repo", "sub", "sub"),
             ("/go/src/a", "/go/src/ab", "//go/src/ab"),
         ] {
             let key = |path: &str| match path {
