@@ -107,7 +107,7 @@ fn certain(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowF
     let directory = in_tree(&directory)?;
     let text = interpolate(run, &scope)
         .or_else(|| interpolate(&without_unknown_settings(run, &scope), &scope))
-        .or_else(|| interpolate(&without_unknown_words(run, &scope), &scope))
+        .or_else(|| tests_all_without_words(run).then(|| interpolate(&without_unknown_words(run, &scope), &scope))?)
         .or_else(|| interpolate_known(run, UNKNOWN, &scope).filter(|text| !starts_unknown(text)))?;
     Some(Script {
         sets: exported(&text, &scope.env),
@@ -123,6 +123,11 @@ fn certain(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowF
             .map(|(name, _)| name.clone())
             .collect(),
     })
+}
+
+/// Whether a script runs a tool that tests everything if it is told nothing. Others may do anything else.
+fn tests_all_without_words(script: &str) -> bool {
+    ["gradle", "mvn", "pytest"].iter().any(|tool| script.contains(tool))
 }
 
 /// Whether nothing of a script is known.
