@@ -97,7 +97,16 @@ pub(super) fn add_default_goals(place: &Directory<'_>, command: &mut TestCommand
 /// Leaves out the phases of Maven that come after the tests, and write or publish something:
 /// <https://maven.apache.org/guides/introduction/introduction-to-the-lifecycle.html>
 pub(super) fn leave_out_publishing(argv: &mut Vec<String>) {
-    argv.retain(|word| !matches!(word.as_str(), "deploy" | "site" | "site-deploy"));
+    // A profile or a module may be called so, too.
+    let mut is_value = false;
+    argv.retain(|word| {
+        let is_phase = matches!(word.as_str(), "deploy" | "site" | "site-deploy") && !is_value;
+        is_value = matches!(
+            word.as_str(),
+            "-P" | "-pl" | "-f" | "-s" | "-D" | "--projects" | "--activate-profiles"
+        );
+        !is_phase
+    });
 }
 
 pub(super) fn is_maven(command: &TestCommand) -> bool {

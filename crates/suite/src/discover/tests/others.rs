@@ -260,3 +260,11 @@ fn specs_whose_helper_loads_minitest_are_no_rspec() {
     assert_eq!(spec("gem 'minitest'\n"), ["rake spec_ci"]);
     assert_eq!(spec("require 'rspec'\n"), ["rspec"]);
 }
+
+#[test]
+fn a_profile_called_like_a_phase_stays() {
+    let files = [("pom.xml", "<project/>")];
+    let lines = |line: &str| lines_of_job(&format!("steps: [{{run: {line}}}]"), &files);
+    assert_eq!(lines("mvn -B verify -P deploy"), ["mvn -B verify -P deploy"]);
+    assert_eq!(lines("mvn -B verify site deploy"), ["mvn -B verify"]);
+}
