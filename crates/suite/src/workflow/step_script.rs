@@ -107,7 +107,7 @@ fn certain(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowF
     let directory = in_tree(&directory)?;
     let text = interpolate(run, &scope)
         .or_else(|| interpolate(&without_unknown_settings(run, &scope), &scope))
-        .or_else(|| tests_all_without_words(run).then(|| interpolate(&without_unknown_words(run, &scope), &scope))?)
+        .or_else(|| interpolate(&without_unknown_words(run, &scope), &scope).filter(|_| tests_all_without_words(run)))
         .or_else(|| interpolate_known(run, UNKNOWN, &scope).filter(|text| !starts_unknown(text)))?;
     Some(Script {
         sets: exported(&text, &scope.env),

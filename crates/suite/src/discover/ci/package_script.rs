@@ -27,6 +27,7 @@ const OTHERS: [&str; 14] = [
     "visual",
     "build",
 ];
+
 /// Whether a command runs the script `test` of `package.json`, of which no framework is known.
 pub(in crate::discover) fn is_test_script(command: &TestCommand) -> bool {
     let words: Vec<&str> = command.argv.iter().map(String::as_str).collect();

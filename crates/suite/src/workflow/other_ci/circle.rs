@@ -75,22 +75,15 @@ fn scripts((name, job): (&str, &Node), document: &Node) -> Vec<OtherScript> {
     let own = parameters(job, given(name, document));
     add_steps(job, &own, (document, MAX_DEPTH), (&mut steps, &mut left));
     let home = job.get("working_directory").and_then(Node::text).unwrap_or("~/project");
-    let home = &with_values(home, &own);
-    // A relative one is below the home directory.
-    let home = if home.starts_with(['~', '/']) {
-        home.to_owned()
-    } else {
-        format!("~/{home}")
-    };
-    let home = home.as_str();
-    let checkout = steps
+    let home = absolute(&with_values(home, &own), "~");
+    let path = steps
         .iter()
         .find_map(|step| step.get("checkout")?.get("path")?.scalar());
-    let checkout = checkout.unwrap_or_else(|| home.to_owned());
+    let checkout = path.map_or_else(|| home.clone(), |path| absolute(&path, &home));
     let scripts = steps.iter().filter_map(|step| step.get("run")).map(|run| {
         let own = run.get("working_directory").and_then(Node::text);
         OtherScript {
-            directory: in_checkout(own.unwrap_or(home), (home, &checkout)),
+            directory: in_checkout(&own.map_or_else(|| home.clone(), |own| absolute(own, &home)), &checkout),
             env: variables(run.get("environment")),
             ..script(&[Some(run.get("command").unwrap_or(run))])
         }
@@ -98,17 +91,19 @@ fn scripts((name, job): (&str, &Node), document: &Node) -> Vec<OtherScript> {
     scripts.take(MAX_SCRIPTS).collect()
 }
 
-/// The directory of a step as one of the repository, which is checked out into that of the job unless its `path` says
-/// otherwise. A relative one is below the job's.
-/// <https://circleci.com/docs/reference/configuration-reference/#checkout>
-fn in_checkout(directory: &str, (home, checkout): (&str, &str)) -> String {
-    let is_absolute = |path: &str| path.starts_with(['~', '/']);
-    let full = |path: &str| match is_absolute(path) {
-        true => path.trim_end_matches('/').to_owned(),
-        false => format!("{}/{}", home.trim_end_matches('/'), path.trim_end_matches('/')),
-    };
-    let (directory, checkout) = (full(directory), full(checkout));
-    match directory.strip_prefix(&checkout) {
+/// The full path of a directory. A relative one is below another one.
+fn absolute(path: &str, above: &str) -> String {
+    let path = path.trim_end_matches('/');
+    match path.starts_with(['~', '/']) {
+        true => path.to_owned(),
+        false => format!("{above}/{path}"),
+    }
+}
+
+/// A full path as a directory of the repository, which is checked out into the job's directory unless its `path` says
+/// otherwise. <https://circleci.com/docs/reference/configuration-reference/#checkout>
+fn in_checkout(directory: &str, checkout: &str) -> String {
+    match directory.strip_prefix(checkout) {
         Some("") => String::new(),
         Some(rest) if rest.starts_with('/') => rest[1..].to_owned(),
         // A full path is none of its directories.
