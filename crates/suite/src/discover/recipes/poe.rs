@@ -12,6 +12,8 @@ const MAX_DEPTH: usize = 10;
 const MAX_TASKS: usize = 100;
 /// Maximum number of variables of a task.
 const MAX_VARIABLES: usize = 50;
+/// Maximum size of what one call runs, in bytes; no shell script is read beyond it.
+const MAX_SCRIPT: usize = 100_000;
 
 /// What `poe NAME ARGUMENTS` runs, as a script for a shell. `read` reads a file of the project. `None` if it has other
 /// options, or there is no such task.
@@ -55,7 +57,7 @@ impl PoeScript<'_> {
         self.left = self.left.checked_sub(1)?;
         let table = match task {
             Value::String(command) => {
-                self.push(command, (more, env), None);
+                self.push(command, (more, env), None)?;
                 return Some(());
             }
             Value::Array(tasks) => return self.sequence(tasks, env, depth),
@@ -70,8 +72,7 @@ impl PoeScript<'_> {
         if let Some(command) = text("cmd").or_else(|| text("shell")) {
             // A task that declares options takes them as their values.
             let arguments = if table.contains_key("args") { "" } else { more };
-            self.push(command, (arguments, env), text("cwd"));
-            return Some(());
+            return self.push(command, (arguments, env), text("cwd"));
         }
         if let Some(other) = text("ref") {
             let (name, own) = other.trim().split_once(' ').unwrap_or((other.trim(), ""));
@@ -96,7 +97,12 @@ impl PoeScript<'_> {
         Some(())
     }
 
-    fn push(&mut self, command: &str, (more, env): (&str, &BTreeMap<String, String>), directory: Option<&str>) {
+    fn push(
+        &mut self,
+        command: &str,
+        (more, env): (&str, &BTreeMap<String, String>),
+        directory: Option<&str>,
+    ) -> Option<()> {
         let mut text = String::from("(\n");
         for (name, value) in env {
             text += &format!("export {name}={}\n", quoted(value));
@@ -105,7 +111,9 @@ impl PoeScript<'_> {
             text += &format!("cd {}\n", quoted(directory));
         }
         text += &format!("{}{more}\n)\n", command.trim());
-        self.lines.push(text);
+        // Each command repeats all variables.
+        let size: usize = self.lines.iter().map(String::len).sum();
+        (size + text.len() <= MAX_SCRIPT).then(|| self.lines.push(text))
     }
 }
 
@@ -153,6 +161,12 @@ mod tests {
             vec!["c"; 5_000]
         );
         assert_eq!(script(&["a".into()], &|_| Some(wide.clone())), None);
+        let long = format!(
+            "[tool.poe]\nenv.A = '{}'\n[tool.poe.tasks]\na = {:?}\nb = 'ls'\n",
+            "x".repeat(3_000),
+            vec!["b"; 50]
+        );
+        assert_eq!(script(&["a".into()], &|_| Some(long.clone())), None);
         for other in ["loop", "code", "missing", "", "-C a unit"] {
             assert_eq!(run(other), None, "{other}");
         }

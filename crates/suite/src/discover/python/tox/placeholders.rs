@@ -13,6 +13,8 @@ const MAX_DEPTH: usize = 3;
 /// Maximum length of a text in which variables are filled in, and of their values.
 const MAX_TEXT: usize = 1_000;
 const MAX_VALUE: usize = 500;
+/// Maximum number of variables in a text: each may be as long as a value.
+const MAX_VARIABLES: usize = 16;
 
 /// `{posargs:tests}` and `{args:tests}`
 static ARGUMENTS: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"\{(?:posargs|args)(?::([^{}]*))?\}"));
@@ -51,7 +53,8 @@ pub(super) fn resolved_with(line: &str, variables: &BTreeMap<String, String>) ->
 
 /// A text with those variables that are set or have a default.
 pub(super) fn with_variables(text: &str, variables: &BTreeMap<String, String>) -> Option<String> {
-    if text.len() > MAX_TEXT {
+    let variable = VARIABLE.as_ref()?;
+    if text.len() > MAX_TEXT || variable.find_iter(text).count() > MAX_VARIABLES {
         return Some(text.to_owned());
     }
     let value = |found: &Captures<'_>| {
@@ -62,5 +65,18 @@ pub(super) fn with_variables(text: &str, variables: &BTreeMap<String, String>) -
             .unwrap_or(&found[0])
             .to_owned()
     };
-    Some(VARIABLE.as_ref()?.replace_all(text, value).into_owned())
+    Some(variable.replace_all(text, value).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_does_not_become_many_times_as_long() {
+        let variables = BTreeMap::from([("V".to_string(), "x".repeat(MAX_VALUE))]);
+        let filled = |count: usize| with_variables(&"{env:V}".repeat(count), &variables).map(|text| text.len());
+        assert_eq!(filled(2), Some(2 * MAX_VALUE));
+        assert_eq!(filled(100), Some(700));
+    }
 }
