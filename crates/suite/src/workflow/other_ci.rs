@@ -16,7 +16,7 @@ use greenlight_readers::ci_step::{CiScript, CiStep};
 
 use self::azure::azure;
 use self::gitlab::gitlab;
-use self::job::{OtherJob, OtherScript, assignments, lines, script, variables};
+use self::job::{MAX_JOBS, OtherJob, OtherScript, assignments, lines, script, variables};
 use super::files::{WorkflowFiles, in_tree};
 use super::node::Node;
 use super::purpose::{MAY_FAIL, is_usual, leave_out_what_may_fail, rank};
@@ -25,8 +25,6 @@ use crate::discover::{only_checks, runs_tests};
 
 /// Maximum number of scripts with tests of one job.
 const MAX_TESTS: usize = 8;
-/// Maximum number of jobs of one file.
-const MAX_JOBS: usize = 200;
 /// Reads the jobs of a file.
 type Jobs = fn(&Node, &mut WorkflowFiles<'_, '_>) -> Vec<OtherJob>;
 

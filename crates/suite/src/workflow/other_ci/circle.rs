@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::job::{MAX_SCRIPTS, OtherJob, OtherScript, images, script, variables};
+use super::job::{MAX_JOBS, MAX_SCRIPTS, OtherJob, OtherScript, images, script, variables};
 use crate::discover::runs_tests;
 use crate::workflow::Node;
 
@@ -13,6 +13,8 @@ const MAX_STEPS: usize = 500;
 /// Maximum length of the name of a parameter, and of a text with its parameters.
 const MAX_NAME: usize = 200;
 const MAX_TEXT: usize = 64 << 10;
+/// Maximum size of the scripts of all jobs, in bytes: a command with a long parameter may be used by each of them.
+const MAX_BYTES: usize = 4 << 20;
 
 /// All jobs, in the order of the file.
 pub(super) fn jobs(document: &Node) -> Vec<OtherJob> {
@@ -23,12 +25,18 @@ pub(super) fn jobs(document: &Node) -> Vec<OtherJob> {
     };
     // Jobs pass files on to each other, and so what some of them build is there in others.
     let persisting = all.iter().filter(|(_, job)| has(job, "persist_to_workspace"));
-    let mut shared: Vec<OtherScript> = persisting
+    let mut left = MAX_BYTES;
+    let shared: Vec<OtherScript> = persisting
+        .take(MAX_JOBS)
         .flat_map(|(name, job)| scripts((name, job), document))
+        .take_while(|script| fits(script, &mut left))
+        .filter(|script| !runs_tests(&script.text, &script.env))
+        .take(MAX_SCRIPTS)
         .collect();
-    shared.retain(|script| !runs_tests(&script.text, &script.env));
+    let mut left = MAX_BYTES;
     all.iter()
         .filter(|(_, job)| !is_elsewhere(job))
+        .take(MAX_JOBS)
         .map(|(name, job)| {
             let attaches = has(job, "attach_workspace") && !has(job, "persist_to_workspace");
             let before = if attaches { shared.clone() } else { Vec::new() };
@@ -42,6 +50,7 @@ pub(super) fn jobs(document: &Node) -> Vec<OtherJob> {
                     .into_iter()
                     .chain(scripts((name, job), document))
                     .take(MAX_SCRIPTS)
+                    .take_while(|script| fits(script, &mut left))
                     .collect(),
                 own_env: env.keys().cloned().collect(),
                 env,
@@ -51,6 +60,13 @@ pub(super) fn jobs(document: &Node) -> Vec<OtherJob> {
             }
         })
         .collect()
+}
+
+/// Whether there is room for a script, which takes it.
+fn fits(script: &OtherScript, left: &mut usize) -> bool {
+    let rest = left.checked_sub(script.text.len());
+    *left = rest.unwrap_or(*left);
+    rest.is_some()
 }
 
 /// Whether a job runs on macOS or Windows.
@@ -285,6 +301,25 @@ jobs:
         let text = "jobs: {test: {working_directory: ~/a/web, steps: [{checkout: {path: ~/a}}, {run: npm test}]}}";
         let jobs = jobs(&parse(text, true).unwrap());
         assert_eq!(jobs[0].scripts[0].directory, "web");
+    }
+
+    #[test]
+    fn a_long_parameter_of_many_jobs_is_bounded() {
+        let steps = "{run: << parameters.x >>}, ".repeat(90);
+        let attaching: String = (0..100)
+            .map(|job| format!("  j{job}: {{steps: [b, attach_workspace: 1]}}\n"))
+            .collect();
+        let text = format!(
+            "commands:\n  b: {{parameters: {{x: {{default: {}}}}}, steps: [{steps}]}}\njobs:\n  p: {{steps: [b, persist_to_workspace: 1]}}\n{attaching}",
+            "x".repeat(60_000),
+        );
+        let jobs = jobs(&parse(&text, true).unwrap());
+        let size: usize = jobs
+            .iter()
+            .flat_map(|job| &job.scripts)
+            .map(|script| script.text.len())
+            .sum();
+        assert!(jobs.len() == 101 && (60_000..=MAX_BYTES).contains(&size), "{size}");
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::node::Node;
 use super::super::run_script;
 
+/// Maximum number of jobs of one file.
+pub(super) const MAX_JOBS: usize = 200;
 /// Maximum number of scripts of one job.
 pub(super) const MAX_SCRIPTS: usize = 100;
 
