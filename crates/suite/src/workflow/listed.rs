@@ -44,6 +44,7 @@ pub fn ci_workflows<'p>(
                 .get("on")
                 .is_some_and(|on| events(on).any(|event| event == "pull_request")),
             has_tests: workflows_steps(path, &workflow, None, &mut files)
+                .0
                 .iter()
                 .any(|(rank, _)| is_usual(*rank)),
         });

@@ -38,22 +38,26 @@ pub fn test_steps<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mut 
     let mut found: Vec<(u32, CiStep)> = Vec::new();
     let paths: Vec<&RepoPath> = paths.into_iter().collect();
     let mut of_github = |elsewhere: Option<&'static str>, files: &mut WorkflowFiles<'_, '_>| {
+        let mut is_tested_here = false;
         for path in workflows(paths.iter().copied()) {
             if let Some(workflow) = files.document(path.as_str()) {
-                found.extend(workflows_steps(path, &workflow, elsewhere, files));
+                let (steps, system) = workflows_steps(path, &workflow, elsewhere, files);
+                is_tested_here |= system.is_none() && steps.iter().any(|(rank, _)| is_usual(*rank));
+                found.extend(steps);
             }
         }
         (
             found.iter().any(|(_, step)| !step.is_aside),
             found.iter().any(|(rank, _)| is_usual(*rank)),
+            is_tested_here,
         )
     };
-    let (has_any, has_usual) = of_github(None, &mut files);
-    if !has_usual {
+    let (has_any, has_usual, is_tested_here) = of_github(None, &mut files);
+    if !is_tested_here {
         let mut steps = other_ci::test_steps(paths.iter().copied(), &mut files);
         steps.truncate(MAX_STEPS);
         // What is tested on Windows alone is tested all the same.
-        if !steps.is_empty() || !has_any && !of_github(Some("Windows"), &mut files).0 {
+        if !steps.is_empty() || !has_usual && !has_any && !of_github(Some("Windows"), &mut files).0 {
             return steps;
         }
     }
@@ -75,18 +79,18 @@ pub(super) fn workflows<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> im
 }
 
 /// The steps of one workflow that run tests, with their ranks. None if it is not for changes of the code. What it tests
-/// on macOS alone is tested all the same.
+/// on macOS alone is tested all the same: the system says so.
 pub(super) fn workflows_steps(
     path: &RepoPath,
     workflow: &Rc<Node>,
     elsewhere: Option<&'static str>,
     files: &mut WorkflowFiles<'_, '_>,
-) -> Vec<(u32, CiStep)> {
+) -> (Vec<(u32, CiStep)>, Option<&'static str>) {
     let found = steps_on(path, workflow, elsewhere, files);
     if found.is_empty() && elsewhere.is_none() && !is_for_apple(path) {
-        return steps_on(path, workflow, Some("macOS"), files);
+        return (steps_on(path, workflow, Some("macOS"), files), Some("macOS"));
     }
-    found
+    (found, elsewhere)
 }
 
 /// Whether a workflow is named after one of Apple's systems or tools.

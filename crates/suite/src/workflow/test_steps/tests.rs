@@ -301,3 +301,20 @@ fn a_checkout_in_a_folder_that_only_the_runner_knows_is_the_root() {
         assert_eq!(found(path, directory), None, "{path} {directory}");
     }
 }
+
+#[test]
+fn another_system_on_linux_comes_before_macos() {
+    let (github, circle) = (format!("{WORKFLOWS}ci.yml"), ".circleci/config.yml".to_owned());
+    let paths: Vec<RepoPath> = [&github, &circle].map(|path| path.parse().unwrap()).into();
+    let found = |runner: &str| {
+        let steps = test_steps(&paths, &mut |path| {
+            Some(match path == circle {
+                true => "jobs: {test: {steps: [{run: pytest linux}]}}\n".to_owned(),
+                false => format!("on: push\njobs:\n  test: {{runs-on: {runner}, steps: [{{run: pytest github}}]}}\n"),
+            })
+        });
+        steps.into_iter().map(|step| step.script).collect::<Vec<_>>()
+    };
+    assert_eq!(found("macos-latest"), ["pytest linux"]);
+    assert_eq!(found("ubuntu-latest"), ["pytest github"]);
+}
