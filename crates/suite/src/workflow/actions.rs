@@ -6,7 +6,7 @@ use super::legs::SERVICES;
 use super::{Node, Scope, WorkflowFiles, interpolate};
 use crate::shell::quoted;
 
-/// A folder in the place of one that only the runner knows, such as that of `github.repository`.
+/// The placeholder for a folder whose name only the runner knows, such as that of `github.repository`.
 pub(super) const UNKNOWN_NAME: &str = "known-to-the-runner-alone";
 
 /// The `path` of a checkout of the repository itself: <https://github.com/actions/checkout>

@@ -62,7 +62,7 @@ pub(super) fn jobs(document: &Node) -> Vec<OtherJob> {
         .collect()
 }
 
-/// Whether there is room for a script, which takes it.
+/// Takes room for a script, and returns whether there was enough.
 fn fits(script: &OtherScript, left: &mut usize) -> bool {
     let rest = left.checked_sub(script.text.len());
     *left = rest.unwrap_or(*left);

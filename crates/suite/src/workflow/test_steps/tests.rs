@@ -318,3 +318,18 @@ fn another_system_on_linux_comes_before_macos() {
     assert_eq!(found("macos-latest"), ["pytest linux"]);
     assert_eq!(found("ubuntu-latest"), ["pytest github"]);
 }
+
+/// A script of the tree may do anything else without the word.
+#[test]
+fn unknown_words_are_left_out_where_a_tool_then_tests_everything() {
+    let found = |line: &str| {
+        let steps = of_job(&format!(
+            "{{runs-on: ubuntu-latest, strategy: {{matrix: {{suite: '${{{{ a() }}}}'}}}}, steps: [{{run: '{line}'}}]}}"
+        ));
+        steps.into_iter().map(|(script, _)| script).collect::<Vec<_>>()
+    };
+    assert_eq!(found("pytest ${{ matrix.suite }} -q"), ["pytest -q"]);
+    for other in ["./run_tests.sh ${{ matrix.suite }}", "go test ${{ matrix.suite }}"] {
+        assert_eq!(found(other), [""; 0], "{other}");
+    }
+}
