@@ -238,7 +238,7 @@ impl StepCommands<'_> {
         let is_own = calls && depth > 0;
         let before = (self.known.len(), self.parts.len());
         if let Some(scripts) = is_own
-            .then(|| recipes::scripts(&place, &command.argv, &command.env))
+            .then(|| recipes::scripts(&place, &command.argv, &recipes::with_wheels_settings(&command.env, &step.env)))
             .flatten()
         {
             for script in scripts {

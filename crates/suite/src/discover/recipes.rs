@@ -15,6 +15,7 @@ mod wheels;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::conditions::{with_included, without_branches};
+pub(super) use self::wheels::with_wheels_settings;
 use super::step::tool::is_task;
 use super::{others, python};
 use crate::ci_variables::is_taken;

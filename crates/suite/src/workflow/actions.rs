@@ -9,30 +9,30 @@ use crate::shell::quoted;
 /// The placeholder for a folder whose name only the runner knows, such as that of `github.repository`.
 pub(super) const UNKNOWN_NAME: &str = "known-to-the-runner-alone";
 
-/// The `path` of a checkout of the repository itself: <https://github.com/actions/checkout>
-pub(super) fn checkout_path(step: &Node, scope: &Scope) -> Option<String> {
-    step.get("uses")?.text()?.strip_prefix("actions/checkout@")?;
-    let with = step.get("with")?;
-    if with.get("repository").is_some() {
-        return None;
-    }
-    let path = in_tree(&interpolate_known(&with.get("path")?.scalar()?, UNKNOWN_NAME, scope)?)??;
+/// The `path` of the first checkout of the repository itself: <https://github.com/actions/checkout>. Further ones, and
+/// those of another commit, are there to compare with.
+pub(super) fn checkout_path(steps: &[Node], scope: &Scope) -> Option<String> {
+    let input = |step: &Node, name: &str| step.get("with")?.get(name).cloned();
+    let own = || steps.iter().filter(|step| is_checkout(step) && input(step, "repository").is_none());
+    let first = own().find(|step| input(step, "ref").is_none()).or_else(|| own().next())?;
+    let path = in_tree(&interpolate_known(&input(first, "path")?.scalar()?, UNKNOWN_NAME, scope)?)??;
     Some(path.to_string())
+}
+
+fn is_checkout(step: &Node) -> bool {
+    let uses = step.get("uses").and_then(Node::text);
+    uses.is_some_and(|uses| uses.starts_with("actions/checkout@"))
 }
 
 /// Whether steps check out another repository in place of this one.
 pub(super) fn checks_out_another(steps: &[Node], scope: &Scope) -> bool {
-    let is_checkout = |step: &&Node| {
-        let uses = step.get("uses").and_then(Node::text);
-        uses.is_some_and(|uses| uses.starts_with("actions/checkout@"))
-    };
     // An unknown name may be that of a fork of this one.
     let names_another = |step: &Node| {
         let with = step.get("with").filter(|with| with.get("path").is_none());
         let name = with.and_then(|with| with.get("repository")?.scalar());
         name.is_some_and(|name| interpolate(&name, scope).is_some())
     };
-    let mut checkouts = steps.iter().filter(is_checkout).peekable();
+    let mut checkouts = steps.iter().filter(|step| is_checkout(step)).peekable();
     checkouts.peek().is_some() && checkouts.all(names_another)
 }
 

@@ -71,7 +71,7 @@ impl<'w> WorkflowJob<'w> {
         Some(Self {
             steps,
             services: services.chain(by_actions).collect(),
-            checkout: steps.iter().find_map(|step| checkout_path(step, &scope)),
+            checkout: checkout_path(steps, &scope),
             scope,
             downloaded: Vec::new(),
             defaults: [run_defaults(job), run_defaults(workflow)]

@@ -57,7 +57,8 @@ enum Call {
 /// What `nox` runs with these arguments: one script for each session. `None` if there is no such session.
 pub(in crate::discover) fn scripts(place: &Directory<'_>, arguments: &[String]) -> Option<Vec<String>> {
     let text = place.text(FILE).filter(|text| text.len() <= MAX_TEXT)?;
-    let functions = functions(&text);
+    let given = arguments.iter().skip_while(|word| *word != "--").skip(1);
+    let functions = functions(&text, &given.cloned().collect::<Vec<_>>());
     let chosen = CHOSEN.as_ref()?.captures(&text);
     let chosen = chosen.map(|found| LITERAL.as_ref().map(|name| names(name, &found[1])));
     let wanted = match named(arguments)? {
@@ -88,7 +89,7 @@ pub(in crate::discover) fn scripts(place: &Directory<'_>, arguments: &[String]) 
 
 /// The commands of all sessions, and of functions that may be sessions of another kind.
 pub(super) fn commands(text: &str) -> Vec<String> {
-    let functions = functions(text);
+    let functions = functions(text, &[]);
     let scripts = functions.iter().map(|function| script(&functions, function));
     scripts
         .flat_map(|script| script.lines().map(String::from).collect::<Vec<_>>())
@@ -120,8 +121,8 @@ fn named(arguments: &[String]) -> Option<Vec<String>> {
     Some(named)
 }
 
-/// The functions at the top level.
-fn functions(text: &str) -> Vec<Function<'_>> {
+/// The functions at the top level. `given` are the words after `--`.
+fn functions<'t>(text: &'t str, given: &[String]) -> Vec<Function<'t>> {
     let mut found: Vec<(&str, Option<String>, String)> = Vec::new();
     let (mut decorators, mut is_inside, mut is_prose) = (String::new(), false, false);
     for line in text.lines() {
@@ -163,7 +164,7 @@ fn functions(text: &str) -> Vec<Function<'_>> {
     let functions = found.into_iter().map(|(name, session, body)| Function {
         name,
         session,
-        calls: calls(&body),
+        calls: calls(&body, given),
     });
     functions.collect()
 }
@@ -199,7 +200,7 @@ fn follow<'f>(
 }
 
 /// The calls of a function, from top to bottom.
-fn calls(body: &str) -> Vec<Call> {
+fn calls(body: &str, given: &[String]) -> Vec<Call> {
     let found = CALL.as_ref().map(|call| call.captures_iter(body));
     let calls = found.into_iter().flatten().take(MAX_CALLS);
     calls
@@ -211,8 +212,8 @@ fn calls(body: &str) -> Vec<Call> {
             let (arguments, text) = arguments(&body[start..]);
             let words = match &call[1] {
                 "install" => installed(arguments),
-                "chdir" | "cd" => literals(arguments).map(|words| [vec!["cd".to_string()], words].concat()),
-                _ => literals(arguments),
+                "chdir" | "cd" => literals(arguments, &[]).map(|words| [vec!["cd".to_string()], words].concat()),
+                _ => literals(arguments, given),
             };
             let line = shlex::try_join(words?.iter().map(String::as_str)).ok()?;
             // The bracket that closes the call ends the name of a variable.
@@ -241,15 +242,17 @@ fn variables(call: &str, before: &str) -> String {
     set.collect()
 }
 
-/// The words of a command whose first one is known.
-fn literals(arguments: Vec<Argument>) -> Option<Vec<String>> {
+/// The words of a command whose first one is known, with those that are given after `--`.
+fn literals(arguments: Vec<Argument>, given: &[String]) -> Option<Vec<String>> {
     let mut arguments = arguments.into_iter();
     let Some(Argument::Literal(first)) = arguments.next() else {
         return None;
     };
-    let rest = arguments.filter_map(|argument| match argument {
-        Argument::Literal(word) => Some(word),
-        Argument::Other => None,
+    let rest = arguments.flat_map(|argument| match argument {
+        Argument::Literal(word) => vec![word],
+        Argument::Given(_) if !given.is_empty() => given.to_vec(),
+        Argument::Given(words) => words,
+        Argument::Other => Vec::new(),
     });
     Some([first].into_iter().chain(rest).collect())
 }
@@ -262,7 +265,7 @@ fn installed(arguments: Vec<Argument>) -> Option<Vec<String>> {
         match argument {
             Argument::Literal(word) => words.push(word),
             Argument::Other if needs => _ = words.pop(),
-            Argument::Other => {}
+            Argument::Other | Argument::Given(_) => {}
         }
     }
     (words.len() > 2).then_some(words)

@@ -8,6 +8,7 @@ mod plugins;
 mod table;
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -27,6 +28,8 @@ pub(super) const MAX_TEXT: usize = 200_000;
 /// Maximum number of names that the conditions of one line expand to, and of lines of an environment.
 const MAX_NAMES: usize = 64;
 const MAX_LINES: usize = 200;
+/// Maximum number of sections that conditions in names expand to.
+const MAX_SECTIONS: usize = 2_000;
 /// Maximum number of directories above the one in which commands run.
 const MAX_DIRECTORIES: usize = 20;
 /// The variables that name environments: <https://tox.wiki/en/latest/config.html#environment-variables>
@@ -292,7 +295,9 @@ fn apart(names: &str) -> Vec<&str> {
     found
 }
 
-type Sections = BTreeMap<String, BTreeMap<String, String>>;
+/// Sections by name. Those of `[testenv:a{1,2}]` share their keys.
+type Sections = BTreeMap<String, Rc<Keys>>;
+type Keys = BTreeMap<String, String>;
 
 /// The commands of tox's environments, those of the default environment first.
 pub(super) fn tox(text: &str) -> Vec<String> {
@@ -300,7 +305,7 @@ pub(super) fn tox(text: &str) -> Vec<String> {
     let names = sections
         .keys()
         .filter(|name| *name == "testenv" || name.starts_with("testenv:"));
-    let elsewhere = |keys: &&BTreeMap<String, String>| {
+    let elsewhere = |keys: &&Rc<Keys>| {
         let directory = ["changedir", "change_dir"].iter().find_map(|key| keys.get(*key));
         directory
             .is_some_and(|directory| !matches!(directory.trim_end_matches('/'), "{toxinidir}" | "{tox_root}" | "."))
@@ -354,7 +359,7 @@ fn plain(line: &str) -> String {
 
 /// Parses an INI file as Python does: an indented line continues the value above.
 fn sections(text: &str) -> Sections {
-    let mut sections: Sections = BTreeMap::new();
+    let mut sections: BTreeMap<String, Keys> = BTreeMap::new();
     let (mut section, mut key) = (String::new(), String::new());
     for line in text.replace("\\\n", " ").lines() {
         let trimmed = line.trim();
@@ -379,11 +384,13 @@ fn sections(text: &str) -> Sections {
 }
 
 /// `[testenv:py{39,310}]` is a section for each of its environments.
-fn for_each_name(sections: Sections) -> Sections {
+fn for_each_name(sections: BTreeMap<String, Keys>) -> Sections {
     let mut each = Sections::new();
-    let (several, plain): (Sections, Sections) = sections.into_iter().partition(|(name, _)| name.contains('{'));
+    let sections = sections.into_iter().map(|(name, keys)| (name, Rc::new(keys)));
+    let (several, plain): (Sections, Sections) = sections.partition(|(name, _)| name.contains('{'));
     for (name, keys) in several {
-        each.extend(expanded(&name).into_iter().map(|name| (name, keys.clone())));
+        let names = expanded(&name).into_iter().map(|name| (name, Rc::clone(&keys)));
+        each.extend(names.take(MAX_SECTIONS.saturating_sub(each.len())));
     }
     each.extend(plain);
     each

@@ -57,7 +57,7 @@ impl PoeScript<'_> {
         self.left = self.left.checked_sub(1)?;
         let table = match task {
             Value::String(command) => {
-                self.push(command, (more, env), None)?;
+                self.push(&one_line(command), (more, env), None)?;
                 return Some(());
             }
             Value::Array(tasks) => return self.sequence(tasks, env, depth),
@@ -69,10 +69,10 @@ impl PoeScript<'_> {
             self.named(needed.split_whitespace().next()?, ("", env), depth)?;
         }
         let text = |key: &str| table.get(key).and_then(Value::as_str);
-        if let Some(command) = text("cmd").or_else(|| text("shell")) {
+        if let Some(command) = text("cmd").map(one_line).or_else(|| text("shell").map(String::from)) {
             // A task that declares options takes them as their values.
             let arguments = if table.contains_key("args") { "" } else { more };
-            return self.push(command, (arguments, env), text("cwd"));
+            return self.push(&command, (arguments, env), text("cwd"));
         }
         if let Some(other) = text("ref") {
             let (name, own) = other.trim().split_once(' ').unwrap_or((other.trim(), ""));
@@ -117,6 +117,17 @@ impl PoeScript<'_> {
     }
 }
 
+/// The content of a `cmd` task as one line: line breaks separate words, and end comments.
+/// <https://github.com/nat-n/poethepoet/blob/main/poethepoet/helpers/parse/__init__.py>
+fn one_line(command: &str) -> String {
+    let lines = command.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    let lines = lines.map(|line| match line.split_once(" #") {
+        Some((code, _)) if !line.contains(['"', '\'']) => code.trim_end(),
+        _ => line,
+    });
+    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
 /// Variables with those of a task. A default counts where there is no other value.
 fn with_variables(env: &BTreeMap<String, String>, own: Option<&Value>) -> BTreeMap<String, String> {
     let mut all = env.clone();
@@ -143,7 +154,9 @@ mod tests {
                     [tool.poe.tasks.cov]\nref = 'test -x'\nenv.OPTS = '''\n--cov\n-q\n'''\n\
                     [tool.poe.tasks.loop]\nref = 'loop'\n[tool.poe.tasks.wide]\nsequence = ['wide2', 'wide2']\n\
                     [tool.poe.tasks.wide2]\nsequence = ['unit', 'unit']\n[tool.poe.tasks.code]\nscript = 'a:b'\n\
-                    [tool.poe.tasks.needs]\nshell = 'ls'\ndeps = ['unit']\n";
+                    [tool.poe.tasks.needs]\nshell = 'ls'\ndeps = ['unit']\n\
+                    [tool.poe.tasks.long]\ncmd = \"\"\"\n  pytest # all\n  # of\n  --cov=a  '-k b # c'\n\n\"\"\"\n\
+                    [tool.poe.tasks.lines]\nshell = \"\"\"\na\nb\n\"\"\"\n";
         let read = |path: &str| (path == "pyproject.toml").then(|| file.to_owned());
         let run = |line: &str| {
             let words: Vec<String> = line.split_whitespace().map(String::from).collect();
@@ -154,6 +167,8 @@ mod tests {
         assert_eq!(run("-q all"), Some(one("pytest") + &one("cd src\nmypy")));
         assert_eq!(run("test"), Some(one("export OPTS='-p no:cov'\npytest $OPTS")));
         assert_eq!(run("cov -v"), Some(one("export OPTS='--cov -q'\npytest $OPTS -x -v")));
+        assert_eq!(run("long -x"), Some(one("pytest --cov=a  '-k b # c' -x")));
+        assert_eq!(run("lines"), Some(one("a\nb")));
         assert_eq!(run("needs"), Some(one("pytest") + &one("ls")));
         let wide = format!(
             "[tool.poe.tasks]\na = {0:?}\nb = {1:?}\nc = []\n",

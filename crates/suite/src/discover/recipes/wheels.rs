@@ -50,6 +50,18 @@ pub(super) fn script(pyproject: Option<&str>, env: &BTreeMap<String, String>) ->
     Some(lines.join("\n") + "\n")
 }
 
+/// The variables of a command, with those of its step that are settings of cibuildwheel and nothing else.
+pub(in crate::discover) fn with_wheels_settings(
+    env: &BTreeMap<String, String>,
+    of_step: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let settings = of_step.iter().filter(|(name, _)| name.starts_with("CIBW_"));
+    env.iter()
+        .chain(settings)
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -152,6 +152,28 @@ fn several_folders_of_tests_are_all_tests() {
 }
 
 #[test]
+fn tests_of_wheels_are_set_by_variables_of_the_job() {
+    let files = [("tests/test_a.py", "def test_a(): 0\n"), ("pyproject.toml", "[project]\nname = 'a'\n")];
+    let step = "uses: pypa/cibuildwheel@v3, env: {CIBW_TEST_COMMAND: 'pytest -m \"not slow\" {project}/tests'}";
+    assert_eq!(of_ci(step, &files), ["python3 -m pytest -m 'not slow' ./tests"]);
+}
+
+#[test]
+fn the_first_checkout_is_the_one_that_is_tested() {
+    let files = [("tests/test_a.py", "def test_a(): 0\n"), ("setup.py", "")];
+    let test = "{run: pytest --strict-markers}";
+    let other = "{uses: actions/checkout@v4, with: {path: '${{ github.sha }}', ref: main}}";
+    for steps in [
+        format!("{{uses: actions/checkout@v4}}, {other}, {test}"),
+        format!("{other}, {{uses: actions/checkout@v4, with: {{path: .}}}}, {test}"),
+        format!("{{uses: actions/checkout@v4, with: {{path: '${{{{ github.repository }}}}'}}}}, {{run: pytest --strict-markers, working-directory: '${{{{ github.repository }}}}'}}"),
+    ] {
+        let found = lines_of_job(&format!("steps: [{steps}]"), &files);
+        assert_eq!(found, ["python3 -m pytest --strict-markers"], "{steps}");
+    }
+}
+
+#[test]
 fn a_script_that_starts_unittest_runs_as_in_ci() {
     let test = ("tests/test_a.py", "def test_a(): 0\n");
     let files = [("runtests.py", "import unittest\nunittest.main('tests')\n"), test];

@@ -9,6 +9,9 @@ const MAX_ARGUMENTS: usize = 100;
 pub(super) enum Argument {
     /// A string without placeholders and escapes.
     Literal(String),
+    /// `*session.posargs`, the words after `--`, or these words if there are none:
+    /// <https://nox.thea.codes/en/stable/config.html#passing-arguments-into-sessions>
+    Given(Vec<String>),
     /// Everything else that would have to be computed.
     Other,
 }
@@ -54,18 +57,40 @@ fn argument(text: &str) -> Option<Argument> {
     let [code] = code.as_slice() else {
         return (!code.is_empty()).then_some(Argument::Other);
     };
-    if code.starts_with('*') {
-        return None;
+    if let Some(unpacked) = code.strip_prefix('*') {
+        return given(unpacked).map(Argument::Given);
     }
-    let quoted = ['"', '\''].into_iter().find_map(|quote| {
-        let inside = code.strip_prefix(quote)?.strip_suffix(quote)?;
-        (!inside.contains([quote, '\\'])).then(|| inside.to_string())
-    });
-    if let Some(word) = quoted {
+    if let Some(word) = literal(code) {
         return Some(Argument::Literal(word));
     }
     // `env={…}`, but neither `a == b` nor `f(x=1)`.
     let name = code.split('=').next().unwrap_or_default().trim();
     let is_keyword = code.contains('=') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     (!is_keyword).then_some(Argument::Other)
+}
+
+/// `"word"` without placeholders and escapes.
+fn literal(code: &str) -> Option<String> {
+    ['"', '\''].into_iter().find_map(|quote| {
+        let inside = code.strip_prefix(quote)?.strip_suffix(quote)?;
+        (!inside.contains([quote, '\\'])).then(|| inside.to_string())
+    })
+}
+
+/// The words that stand for the given ones in `session.posargs`, `(session.posargs or ["tests"])` and
+/// `(session.posargs if session.posargs else ["tests"])`. `None` for another expression.
+fn given(code: &str) -> Option<Vec<String>> {
+    let code = code.strip_prefix('(').and_then(|code| code.strip_suffix(')')).unwrap_or(code);
+    let rest = code.trim().strip_prefix("session.posargs")?.trim_start();
+    let rest = rest.strip_prefix("if session.posargs").unwrap_or(rest).trim_start();
+    if rest.is_empty() {
+        return Some(Vec::new());
+    }
+    let words = rest.strip_prefix("or").or_else(|| rest.strip_prefix("else"))?.trim();
+    let inside = ["[]", "()"].iter().find_map(|brackets| {
+        let (open, close) = brackets.split_at(1);
+        words.strip_prefix(open)?.strip_suffix(close)
+    })?;
+    let words = inside.split(',').map(str::trim).filter(|word| !word.is_empty());
+    words.map(literal).collect()
 }

@@ -65,10 +65,11 @@ fn a_session_installs_and_runs_what_is_written_down() {
     let unit = "pip install -r requirements/test.txt\npip install 'six>=1'\npdm install -G test\n\
                 COVERAGE_FILE=.coverage coverage run -m pytest tests\ncd docs\n"
         .to_string();
+    let given = unit.replace("tests\n", "tests -k x\n");
     assert_eq!(of("-s unit-3.12"), Some(vec![unit.clone()]));
     assert_eq!(
         of("-rs 'unit(django=5)' -- -k x"),
-        Some(vec![lint.clone(), unit.clone()])
+        Some(vec![lint.clone(), given])
     );
     assert_eq!(of("--session=lint -v"), Some(vec![lint.clone()]));
     assert_eq!(of("-e lint unit --verbose"), Some(vec![lint.clone(), unit.clone()]));
@@ -95,4 +96,19 @@ fn hostile_files_stay_within_bounds() {
     assert_eq!(commands(&open), Vec::<String>::new());
     let quotes = "@nox.session\ndef g(session):\n    session.run('a', '$(id)', 'b c')\n";
     assert_eq!(commands(quotes), ["a '$(id)' 'b c'"]);
+}
+
+#[test]
+fn words_after_two_dashes_reach_the_commands() {
+    let file = "@nox.session\ndef a(session):\n    session.install(*session.posargs)\n    session.run('pytest', *session.posargs, '-q')\n\
+                @nox.session\ndef b(session):\n    session.run('pytest', *(session.posargs or [\"tests\", '-x']))\n\
+                @nox.session\ndef c(session):\n    session.run('pytest', *(session.posargs if session.posargs else []))\n\
+                @nox.session\ndef d(session):\n    session.run('pytest', *(session.posargs or default()), *OTHER)\n";
+    let of = |arguments: &str| in_file(file, arguments).unwrap().concat();
+    assert_eq!(of("-s a"), "pytest -q\n");
+    assert_eq!(of("-s a -- -k 'b c' --cov"), "pytest -k 'b c' --cov -q\n");
+    assert_eq!(of("-s b"), "pytest tests -x\n");
+    assert_eq!(of("-s b -- one"), "pytest one\n");
+    assert_eq!(of("-s c -- -s d"), "pytest -s d\n");
+    assert_eq!(of("-s d -- one"), "pytest\n");
 }

@@ -11,7 +11,7 @@ pub(super) fn chosen(
     sections: &Sections,
     variables: &BTreeMap<String, String>,
 ) -> Vec<String> {
-    for (name, lines) in sections.get("gh-actions:env").into_iter().flatten() {
+    for (name, lines) in sections.get("gh-actions:env").into_iter().flat_map(|keys| keys.iter()) {
         let factors = variables.get(name).and_then(|value| {
             let mut rules = lines.lines().filter_map(|line| line.split_once(':'));
             rules.find_map(|(of, factors)| (of.trim() == value).then_some(factors))

@@ -1,6 +1,7 @@
 //! Settings of tox in TOML: `tox.toml`, and a table of `pyproject.toml`.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::Sections;
 
@@ -14,7 +15,7 @@ pub(super) fn of_table(table: &toml::Table) -> Sections {
     let base = table.get("env_run_base").map(|keys| ("testenv".to_string(), keys));
     let sections = base.into_iter().chain(named);
     sections
-        .filter_map(|(name, keys)| Some((name, lines_of_table(keys.as_table()?))))
+        .filter_map(|(name, keys)| Some((name, Rc::new(lines_of_table(keys.as_table()?)))))
         .collect()
 }
 
