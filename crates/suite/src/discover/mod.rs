@@ -147,7 +147,9 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
     for command in &mut commands {
         command.timeout = settings.timeout.unwrap_or(DEFAULT_TIMEOUT);
         let directory = command.directory.clone();
-        go::complete(&Directory { checkout, directory }, command);
+        let place = Directory { checkout, directory };
+        go::complete(&place, command);
+        javascript::hooks::leave_out_checks(&place, command);
     }
     commands
 }

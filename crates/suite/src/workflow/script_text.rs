@@ -46,6 +46,19 @@ pub(super) fn without_unknown_settings(script: &str, scope: &Scope) -> String {
     }
 }
 
+/// A script in which conditions ask for empty words in place of secrets, which a pull request of a stranger does not have:
+/// <https://docs.github.com/en/actions/how-tos/write-workflows/choose-what-workflows-do/use-secrets>
+pub(super) fn without_secrets(script: &str) -> String {
+    static CONDITION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        pattern(r#"(?P<before>\[ (?:-[nz] )?|test -[nz] |!?==? )["']\$\{\{\s*secrets\.\w+\s*\}\}["']"#)
+    });
+    let condition = CONDITION.as_ref().filter(|_| script.contains("secrets."));
+    condition.map_or_else(
+        || script.to_owned(),
+        |condition| condition.replace_all(script, "${before}''").into_owned(),
+    )
+}
+
 /// A script without the words that are values of a computed matrix, such as the last one of `gradle check
 /// ${{ matrix.arguments }}`: it is run with them, and without them in most jobs. The value of an option stays.
 pub(super) fn without_unknown_words(script: &str, scope: &Scope) -> String {

@@ -9,7 +9,7 @@ use super::exported::exported;
 use super::expression::{interpolate_known, is_false, is_true};
 use super::files::in_tree;
 use super::run_script::{Around, MAX_ENV, MAX_SCRIPT, MAX_VALUE, MAX_VARIABLES, Script};
-use super::script_text::{builds_elsewhere, without_unknown_settings, without_unknown_words};
+use super::script_text::{builds_elsewhere, without_secrets, without_unknown_settings, without_unknown_words};
 use super::{Node, Scope, WorkflowFiles, inputs, interpolate, local};
 use crate::ci_install::installs;
 use crate::discover::{only_checks, runs_tests};
@@ -105,6 +105,7 @@ fn certain(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowF
         None => String::new(),
     };
     let directory = in_tree(&directory)?;
+    let run = &without_secrets(run);
     let text = interpolate(run, &scope)
         .or_else(|| interpolate(&without_unknown_settings(run, &scope), &scope))
         .or_else(|| interpolate(&without_unknown_words(run, &scope), &scope).filter(|_| tests_all_without_words(run)))

@@ -5,6 +5,7 @@
 //! machine-readable report and for single tests. A script that cannot be taken apart runs as it is.
 
 mod globstar;
+pub(super) mod hooks;
 mod name;
 mod runner;
 mod script;

@@ -13,10 +13,22 @@ use crate::discover::step::tool::{inline_tests, is_test_module};
 use crate::framework::Framework;
 use crate::shell::python_module;
 
-/// Options of pytest that select tests. Those with a value are listed up to the `=`.
-const FLAGS: [&str; 10] = [
+/// Options of pytest and its plugins that select tests or decide when one fails. Those with a value are listed up to the `=`.
+const FLAGS: [&str; 20] = [
+    // Of plugins: <https://pytest-asyncio.readthedocs.io>, <https://pytest-benchmark.readthedocs.io>,
+    // <https://pytest-django.readthedocs.io>, <https://hypothesis.readthedocs.io>, <https://pytest-mpl.readthedocs.io>
+    "--asyncio-mode",
+    "--benchmark-disable",
+    "--benchmark-skip",
+    "--dc",
+    "--ds",
+    "--forked",
+    "--hypothesis-profile",
+    "--mpl",
+    "--runxfail",
     "--strict-config",
     "--strict-markers",
+    "--doctest-ignore-import-errors",
     "--doctest-modules",
     "--doctest-continue-on-failure",
     "--doctest-glob",

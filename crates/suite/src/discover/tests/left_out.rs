@@ -30,6 +30,26 @@ fn what_a_script_checks_besides_its_tests_is_named() {
     assert_eq!(told(&[("package.json", plain)], &["npm test"]), ["node --test"]);
 }
 
+/// A linter that is not installed, or an audit without a network, says nothing about the tests.
+#[test]
+fn checks_that_npm_runs_around_a_script_are_named() {
+    let of = |scripts: &str| {
+        let package = format!("{{\"scripts\": {{{scripts}}}}}");
+        told(&[("package.json", &package), ("own.js", "")], &["npm test"])
+    };
+    let checks = r#""pretest": "npm run lint", "lint": "eslint .", "test": "node own.js", "posttest": "npm audit""#;
+    let said = "not run, although the project's CI or scripts run them: `eslint .`, `npm audit`; `[test] command` in greenlight.toml can run more";
+    assert_eq!(of(checks), ["npm --ignore-scripts test", said]);
+    for other in [
+        r#""pretest": "tsc", "lint": "eslint .", "test": "node own.js""#,
+        r#""pretest": "node build.js && eslint .", "test": "node own.js""#,
+        r#""pretest": "eslint .", "test": "npm run a && node own.js", "prea": "node build.js", "a": "node a.js""#,
+        r#""test": "node own.js""#,
+    ] {
+        assert_eq!(of(other)[0], "npm test", "{other}");
+    }
+}
+
 #[test]
 fn what_a_job_checks_besides_its_tests_is_named() {
     let makefile = "test: lint\n\tpython3 tools/version.py --all\n\tpython3 tools/install.py\n\tpython3 -m pytest\n\

@@ -159,6 +159,20 @@ fn tests_of_wheels_are_set_by_variables_of_the_job() {
 }
 
 #[test]
+fn strangers_have_no_secrets() {
+    let files = [("tests/test_a.py", "def test_a(): 0\n"), ("setup.py", "")];
+    for condition in [
+        "[ -n \"${{ secrets.KEY }}\" ]",
+        "[[ '${{secrets.KEY}}' != '' ]]",
+        "test -n '${{ secrets.KEY }}'",
+    ] {
+        let script = format!("if {condition}; then pytest -m all; else pytest -m 'not slow'; fi");
+        let steps = format!("run: {script:?}");
+        assert_eq!(of_ci(&steps, &files), ["python3 -m pytest -m 'not slow'"], "{condition}");
+    }
+}
+
+#[test]
 fn the_first_checkout_is_the_one_that_is_tested() {
     let files = [("tests/test_a.py", "def test_a(): 0\n"), ("setup.py", "")];
     let test = "{run: pytest --strict-markers}";
