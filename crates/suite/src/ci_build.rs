@@ -84,7 +84,11 @@ impl BuildCommand {
             ["npx", "lerna" | "nx" | "turbo", rest @ ..] if has_target(rest) => words.to_vec(),
             ["npx", "tsc", rest @ ..] | ["tsc", rest @ ..] if !rest.contains(&"--noEmit") => words.to_vec(),
             [python, "setup.py", "build_ext", ..] if python.starts_with("python") => words.to_vec(),
-            [script] | ["sh" | "bash", script] if is_configure(script) => words.to_vec(),
+            [script, rest @ ..] | ["sh" | "bash", script, rest @ ..]
+                if is_configure(script) && rest.iter().all(|word| word.starts_with('-')) =>
+            {
+                words.to_vec()
+            }
             [script] | ["sh" | "bash", script] if is_build_script(script) => words.to_vec(),
             ["./configure" | OUT_OF_TREE, ..] => words.to_vec(),
             ["cmake", _, ..] if generates(words) || compiles(&names) => words.to_vec(),
@@ -128,6 +132,22 @@ impl BuildCommand {
             matches!(word.as_str(), "./configure" | OUT_OF_TREE | "autoreconf" | "autoconf") || is_configure(word)
         };
         generates(&self.argv) || self.argv.iter().take(2).any(is_configure)
+    }
+
+    /// Whether it is a `./configure`.
+    pub(crate) fn runs_configure(&self) -> bool {
+        self.argv.first().is_some_and(|program| program == "./configure")
+    }
+
+    /// The path of the file that it copies, in the tree.
+    pub(crate) fn copied(&self) -> Option<String> {
+        let [cp, from, _] = self.argv.as_slice() else {
+            return None;
+        };
+        (cp == "cp").then(|| match &self.directory {
+            Some(directory) => format!("{directory}/{from}"),
+            None => from.clone(),
+        })
     }
 
     /// Whether CMake configures or builds something. It may be anything, so only tests of no known framework are taken to
@@ -284,6 +304,7 @@ mod tests {
         check("bundle exec rake compile", Some("bundle exec rake compile"));
         check("make generate", Some("make generate"));
         check("sh bootstrap.sh", Some("sh bootstrap.sh"));
+        check("./autogen.sh -s", Some("./autogen.sh -s"));
         check("./ci/build.sh", Some("./ci/build.sh"));
         check("bash scripts/build-all.sh", Some("bash scripts/build-all.sh"));
         check("./configure --enable-a", Some("./configure --enable-a"));
@@ -304,7 +325,7 @@ mod tests {
     fn other_lines_are_not() {
         for line in [
             "npm ci",
-            "sh bootstrap.sh --prefix=/usr",
+            "sh bootstrap.sh all",
             "autoreconf ../other",
             "npm run build:docs",
             "npm run deploy",

@@ -15,8 +15,9 @@ use crate::shell::{self, line_directory, python_module, split_line};
 
 /// Maximum number of words that are kept of all lines.
 const MAX_WORDS: usize = 200;
-/// Maximum number of commands that build something.
+/// Maximum number of commands that build something, and of those that are read to find them.
 const MAX_BUILDS: usize = 5;
+const MAX_READ_BUILDS: usize = 20;
 /// Maximum length of a word.
 const MAX_WORD: usize = 200;
 /// Packages that manage environments or report to services; the tests do not import them.
@@ -187,7 +188,7 @@ impl CiInstall {
                     flags.for_each(|flag| add(&mut self.npm_flags, flag));
                 }
                 // A word that is left out may change what is built.
-                None if is_known && self.builds.len() < MAX_BUILDS => {
+                None if is_known && self.builds.len() < MAX_READ_BUILDS => {
                     let is_configured = self.builds.iter().any(BuildCommand::configures);
                     let of_make = || BuildCommand::of_make(&words, directory.clone()).filter(|_| is_configured);
                     let build = BuildCommand::of(&words, directory.clone()).or_else(of_make);
@@ -201,6 +202,26 @@ impl CiInstall {
                 None => {}
             }
         }
+    }
+
+    /// Leaves out builds that cannot succeed, or that a later one does again. `has` says whether the tree has a file.
+    ///
+    /// A copy of a file that nothing builds here would fail. A second `./configure` replaces what the first one wrote.
+    pub(crate) fn leave_out_useless_builds(&mut self, has: impl Fn(&str) -> bool) {
+        let all = std::mem::take(&mut self.builds);
+        let is_configured_again = |at: usize| {
+            let is_same = |later: &BuildCommand| later.runs_configure() && later.directory == all[at].directory;
+            let is_part = all[at].runs_configure() || all[at].is_plain_make();
+            is_part && all[at + 1..].iter().any(is_same)
+        };
+        let builds_files = |build: &BuildCommand| !build.configures() && build.copied().is_none();
+        for (at, build) in all.iter().enumerate() {
+            let is_there = |path: String| has(&path) || all[..at].iter().any(builds_files);
+            if build.copied().is_none_or(is_there) && !is_configured_again(at) {
+                self.builds.push(build.clone());
+            }
+        }
+        self.builds.truncate(MAX_BUILDS);
     }
 
     fn pip(&mut self, words: &[String], directory: Option<&RepoPath>) {

@@ -10,7 +10,7 @@ use crate::shell::{SimpleCommand, expanded, is_name};
 const MAX_VARIABLES: usize = 20;
 
 /// Variables that belong to the machine, decide whether tools may use a network, or only colour the output.
-const NOT_TAKEN: [&str; 32] = [
+const NOT_TAKEN: [&str; 28] = [
     "PATH",
     "PWD",
     // Shells source these files before they run a command.
@@ -38,11 +38,7 @@ const NOT_TAKEN: [&str; 32] = [
     "RUSTUP_HOME",
     "VIRTUAL_ENV",
     "npm_config_offline",
-    "FORCE_COLOR",
     "CLICOLOR_FORCE",
-    "CARGO_TERM_COLOR",
-    "PY_COLORS",
-    "NO_COLOR",
     "TERM",
 ];
 /// Prefixes of such variables.
@@ -65,7 +61,8 @@ pub(crate) fn set_for(
 /// Whether a variable with this name may say something about the tests.
 pub(crate) fn is_taken(name: &str) -> bool {
     let is_of_machine = NOT_TAKEN_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-    is_name(name) && !NOT_TAKEN.contains(&name) && !is_of_machine
+    let is_colour = name.split('_').any(|word| matches!(word, "COLOR" | "COLORS"));
+    is_name(name) && !NOT_TAKEN.contains(&name) && !is_of_machine && !is_colour
 }
 
 /// Whether a variable of a workflow or a job is for its own steps or their machine: versions that they install, names, what

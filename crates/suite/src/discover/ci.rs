@@ -238,7 +238,13 @@ impl StepCommands<'_> {
         let is_own = calls && depth > 0;
         let before = (self.known.len(), self.parts.len());
         if let Some(scripts) = is_own
-            .then(|| recipes::scripts(&place, &command.argv, &recipes::with_wheels_settings(&command.env, &step.env)))
+            .then(|| {
+                recipes::scripts(
+                    &place,
+                    &command.argv,
+                    &recipes::with_wheels_settings(&command.env, &step.env),
+                )
+            })
             .flatten()
         {
             for script in scripts {
@@ -364,7 +370,7 @@ pub(super) fn installed(checkout: &Checkout, steps: &[CiStep]) -> CiInstall {
     let mut install = steps
         .iter()
         .find(runs_tests)
-        .map(step::installed_by)
+        .map(|step| step::installed_by(checkout, step))
         .unwrap_or_default();
     // It may build what another job has checked out.
     if install.builds.iter().any(BuildCommand::is_of_cmake) {

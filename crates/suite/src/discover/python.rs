@@ -152,7 +152,7 @@ pub(super) fn searches_all(place: &Directory<'_>, argv: &[String]) -> bool {
 }
 
 /// The tests below a directory, without those of nested projects.
-fn own_tests<'a>(place: &'a Directory<'_>) -> Vec<&'a str> {
+pub(super) fn own_tests<'a>(place: &'a Directory<'_>) -> Vec<&'a str> {
     let is_own = |path: &&str| match path.split_once('/') {
         Some((directory, _)) => !MANIFESTS.iter().any(|file| place.has(&format!("{directory}/{file}"))),
         None => true,

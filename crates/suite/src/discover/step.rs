@@ -133,7 +133,6 @@ pub(super) fn commands(checkout: &Checkout, step: &CiStep, unset: Unset) -> Opti
         };
         let reaches_it = |name: &&String| !line.local.contains(*name);
         let own_env = line.env.iter().map(|(name, _)| name).filter(reaches_it).cloned();
-        let own_env = own_env.chain(of_env(&known).into_iter().map(|(name, _)| name.to_string()));
         let own_env = own_env.collect();
         let command = of_line(&packages, step, line, unset).map(|command| {
             let framework = match command.framework {
@@ -214,16 +213,7 @@ fn of_line(packages: &Packages<'_>, step: &CiStep, mut line: SimpleCommand, unse
         (Unset::Empty, true) => Some(vec![String::new()]),
         (Unset::Empty, false) => Some(Vec::new()),
     };
-    let mut words = split_line(&line.words, &env, empty)?;
-    let set = of_env(&words);
-    let taken = set.len();
-    if taken > 0 {
-        env.extend(
-            set.into_iter()
-                .map(|(name, value)| (name.to_string(), value.to_string())),
-        );
-        words.drain(..=taken);
-    }
+    let words = split_line(&line.words, &env, empty)?;
     env.retain(|name, _| step.env.contains_key(name) || !line.local.contains(name));
     let (directory, words) = entered(packages, directory, words);
     if !directory.as_ref().is_none_or(|path| is_directory(checkout, path)) {
@@ -250,25 +240,13 @@ fn of_line(packages: &Packages<'_>, step: &CiStep, mut line: SimpleCommand, unse
             step: step.name.clone(),
         },
         timeout: DEFAULT_TIMEOUT,
-        ci_install: installed_by(step),
+        ci_install: installed_by(checkout, step),
         left_out: Vec::new(),
         env: env
             .into_iter()
             .filter(|(name, value)| is_taken(name) || is_unset(name, value))
             .collect(),
     })
-}
-
-/// The variables that `env A=b COMMAND` sets.
-fn of_env(words: &[String]) -> Vec<(&str, &str)> {
-    let Some((program, rest)) = words.split_first() else {
-        return Vec::new();
-    };
-    if !matches!(program.as_str(), "env" | "/usr/bin/env") {
-        return Vec::new();
-    }
-    let set = rest.iter().map_while(|word| word.split_once('='));
-    set.take_while(|(name, _)| shell::is_name(name)).collect()
 }
 
 /// The step's own script, as those before it are described.
@@ -281,7 +259,7 @@ pub(super) fn own_script(step: &CiStep) -> CiScript {
 }
 
 /// What the job installs before this step, and in it.
-pub(super) fn installed_by(step: &CiStep) -> CiInstall {
+pub(super) fn installed_by(checkout: &Checkout, step: &CiStep) -> CiInstall {
     let mut install = CiInstall {
         versions: step.versions.clone(),
         ..CiInstall::default()
@@ -290,6 +268,7 @@ pub(super) fn installed_by(step: &CiStep) -> CiInstall {
     for script in step.before.iter().chain([&own_script(step)]) {
         install.add(script, &step.env);
     }
+    install.leave_out_useless_builds(|path| checkout.contains(path));
     install
 }
 

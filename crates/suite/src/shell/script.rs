@@ -326,10 +326,15 @@ impl<'p, 't> ScriptReader<'p, 't> {
         Some(())
     }
 
-    /// A command with the assignments before it.
+    /// A command with the assignments before it, those of `env A=b COMMAND` among them.
     fn line(&self, node: Node<'p>) -> Option<SimpleCommand> {
         let mut line = SimpleCommand::default();
-        for word in words(self.parsed, node)? {
+        let mut words = words(self.parsed, node)?.into_iter().peekable();
+        while let Some(word) = words.next() {
+            let is_env = line.words.is_empty() && matches!(word.plain.as_str(), "env" | "/usr/bin/env");
+            if is_env && words.peek().and_then(assignment).is_some() {
+                continue;
+            }
             match assignment(&word).filter(|_| line.words.is_empty()) {
                 Some(set) => line.env.push(set),
                 None => {

@@ -13,9 +13,19 @@ pub(super) const UNKNOWN_NAME: &str = "known-to-the-runner-alone";
 /// those of another commit, are there to compare with.
 pub(super) fn checkout_path(steps: &[Node], scope: &Scope) -> Option<String> {
     let input = |step: &Node, name: &str| step.get("with")?.get(name).cloned();
-    let own = || steps.iter().filter(|step| is_checkout(step) && input(step, "repository").is_none());
-    let first = own().find(|step| input(step, "ref").is_none()).or_else(|| own().next())?;
-    let path = in_tree(&interpolate_known(&input(first, "path")?.scalar()?, UNKNOWN_NAME, scope)?)??;
+    let own = || {
+        steps
+            .iter()
+            .filter(|step| is_checkout(step) && input(step, "repository").is_none())
+    };
+    let first = own()
+        .find(|step| input(step, "ref").is_none())
+        .or_else(|| own().next())?;
+    let path = in_tree(&interpolate_known(
+        &input(first, "path")?.scalar()?,
+        UNKNOWN_NAME,
+        scope,
+    )?)??;
     Some(path.to_string())
 }
 
@@ -24,7 +34,7 @@ fn is_checkout(step: &Node) -> bool {
     uses.is_some_and(|uses| uses.starts_with("actions/checkout@"))
 }
 
-/// Whether steps check out another repository in place of this one.
+/// Whether steps check out another repository in place of this one, which may be below it.
 pub(super) fn checks_out_another(steps: &[Node], scope: &Scope) -> bool {
     // An unknown name may be that of a fork of this one.
     let names_another = |step: &Node| {
@@ -32,8 +42,13 @@ pub(super) fn checks_out_another(steps: &[Node], scope: &Scope) -> bool {
         let name = with.and_then(|with| with.get("repository")?.scalar());
         name.is_some_and(|name| interpolate(&name, scope).is_some())
     };
-    let mut checkouts = steps.iter().filter(|step| is_checkout(step)).peekable();
-    checkouts.peek().is_some() && checkouts.all(names_another)
+    let is_at_root = |step: &&Node| step.get("with").is_none_or(|with| with.get("path").is_none());
+    let mut at_root = steps
+        .iter()
+        .filter(|step| is_checkout(step))
+        .filter(is_at_root)
+        .peekable();
+    at_root.peek().is_some() && at_root.all(names_another)
 }
 
 /// The service that an action starts, as those do that are named after one.

@@ -83,6 +83,25 @@ const PROPOSED: [&str; 2] = ["python-package", "python-package-conda"];
 const LONG: [&str; 5] = ["long", "slow", "extended", "weekly", "stress"];
 /// Words in the names of jobs that say little about the code when they fail: the tests of the others come first.
 const COARSE: [&str; 1] = ["smoke"];
+/// Words in the names of jobs that build with a tool which few machines have.
+const RARE_TOOLS: [&str; 16] = [
+    "cygwin",
+    "emscripten",
+    "icc",
+    "icpx",
+    "icx",
+    "intel",
+    "mingw",
+    "mingw64",
+    "msys2",
+    "musl",
+    "nvhpc",
+    "qemu",
+    "tcc",
+    "valgrind",
+    "wine",
+    "zig",
+];
 /// How much later they count.
 pub(super) const LATER: u32 = 3;
 
@@ -129,7 +148,7 @@ pub(super) fn rank(name: &str) -> Option<u32> {
     // `dev-tests` are the tests of a branch for development.
     let is_branch = |word: &str| word == "dev" && name.starts_with("dev") && words().any(is_for_tests);
     let is_unusual = words().any(|word| UNUSUAL.contains(&word) && !is_branch(word));
-    let is_late = words().any(|word| LONG.contains(&word) || COARSE.contains(&word));
+    let is_late = words().any(|word| LONG.contains(&word) || COARSE.contains(&word) || RARE_TOOLS.contains(&word));
     let later = if is_late { LATER } else { 0 } + if is_unusual { FROM_UNUSUAL } else { 0 };
     Some(match (words().all(is_for_tests), words().any(is_for_tests)) {
         (true, _) => later,
@@ -204,6 +223,7 @@ mod tests {
             assert!(rank(name).is_some_and(|rank| !is_usual(rank)), "{name}");
         }
         assert!(rank("dev-tests").is_some_and(is_usual));
+        assert!(rank("tcc") > rank("regular") && rank("tcc").is_some_and(is_usual));
         for (name, expected) in [
             ("build-test-release", Some(4)),
             ("release", Some(5)),

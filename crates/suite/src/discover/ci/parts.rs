@@ -73,7 +73,7 @@ impl StepCommands<'_> {
         let parts = std::mem::take(&mut self.parts);
         let missing: Vec<TestCommand> = parts
             .iter()
-            .filter(|part| self.is_missing(part) && is_all_there_is(part, &parts))
+            .filter(|part| self.is_missing(part) && self.is_all_there_is(part, &parts))
             .take(MAX_PARTS)
             .cloned()
             .collect();
@@ -90,22 +90,36 @@ impl StepCommands<'_> {
         let mut alike = self.known.iter().filter(|known| is_alike(known, part));
         is_read && !alike.any(|known| !is_of_another_package(self.checkout, known, part))
     }
-}
 
-/// Whether a part, with the others, may be all that CI tests. A folder or a package alone may be a special case, but not
-/// several folders.
-fn is_all_there_is(part: &TestCommand, all: &[TestCommand]) -> bool {
-    match ecosystem(part) {
-        Ecosystem::Go => !names_packages(&part.argv) || packages(&part.argv).count() >= MIN_PACKAGES,
-        Ecosystem::Python => {
-            let alike = || all.iter().filter(|other| is_alike(other, part));
-            let folders: BTreeSet<&str> = alike()
-                .filter(|other| names_deep_folders(other))
-                .flat_map(|other| paths_of_python(&other.argv))
-                .collect();
-            folders.len() > 1 || alike().any(|other| paths_of_python(&other.argv).any(is_of_unit_tests))
+    /// Whether a part, with the others, may be all that CI tests. A folder or a package alone may be a special case, but
+    /// neither several folders nor the one with all tests.
+    fn is_all_there_is(&self, part: &TestCommand, all: &[TestCommand]) -> bool {
+        match ecosystem(part) {
+            Ecosystem::Go => !names_packages(&part.argv) || packages(&part.argv).count() >= MIN_PACKAGES,
+            Ecosystem::Python => {
+                let alike = || all.iter().filter(|other| is_alike(other, part));
+                let folders: BTreeSet<&str> = alike()
+                    .filter(|other| names_deep_folders(other))
+                    .flat_map(|other| paths_of_python(&other.argv))
+                    .collect();
+                folders.len() > 1
+                    || alike().any(|other| paths_of_python(&other.argv).any(is_of_unit_tests))
+                    || folders.first().is_some_and(|folder| self.has_all_tests(part, folder))
+            }
+            _ => true,
         }
-        _ => true,
+    }
+
+    /// Whether a folder has all test files of Python that the directory of a command has.
+    fn has_all_tests(&self, command: &TestCommand, folder: &str) -> bool {
+        let place = Directory {
+            checkout: self.checkout,
+            directory: command.directory.clone(),
+        };
+        let folder = folder.trim_start_matches("./").trim_end_matches('/');
+        let is_inside = |test: &&str| test.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        let tests = python::own_tests(&place);
+        !tests.is_empty() && tests.iter().all(is_inside)
     }
 }
 

@@ -209,7 +209,7 @@ fn calls(body: &str, given: &[String]) -> Vec<Call> {
                 return Some(Call::Function(called.as_str().into()));
             }
             let start = call.get(0)?.end();
-            let (arguments, text) = arguments(&body[start..]);
+            let (arguments, text) = arguments(&body[start..], &body[..start]);
             let words = match &call[1] {
                 "install" => installed(arguments),
                 "chdir" | "cd" => literals(arguments, &[]).map(|words| [vec!["cd".to_string()], words].concat()),

@@ -27,6 +27,34 @@ fn of_two_build_systems_the_one_of_ci_counts() {
 }
 
 #[test]
+fn builds_that_cannot_succeed_are_left_out() {
+    let files = [
+        ("configure.ac", ""),
+        ("Makefile.am", ""),
+        ("autogen.sh", ""),
+        ("a.conf", ""),
+    ];
+    let ci = [
+        "env CFLAGS=-g ./autogen.sh -s",
+        "env CPPFLAGS=-DONE ./configure --one",
+        "make out.so > /dev/null && cp out.so b.so && make clean",
+        "cp a.conf b.conf",
+        "env CPPFLAGS=-DTWO ./configure --two",
+        "make check",
+    ];
+    assert_eq!(
+        lines(&ci, &files)[0],
+        "CFLAGS=-g ./autogen.sh -s && cp a.conf b.conf && CPPFLAGS=-DTWO ./configure --two && make check"
+    );
+    // Something may have built it.
+    let ci = ["./configure", "make build", "cp out.so b.so", "make check"];
+    assert_eq!(
+        lines(&ci, &files)[0],
+        "./configure && make build && cp out.so b.so && make check"
+    );
+}
+
+#[test]
 fn what_only_builds_the_tests_is_no_test() {
     let files = [("configure.ac", ""), ("Makefile.in", ""), ("configure", "")];
     let ci = ["autoconf", "./configure", "make -j3", "make tests", "make check"];

@@ -153,9 +153,38 @@ fn several_folders_of_tests_are_all_tests() {
 
 #[test]
 fn tests_of_wheels_are_set_by_variables_of_the_job() {
-    let files = [("tests/test_a.py", "def test_a(): 0\n"), ("pyproject.toml", "[project]\nname = 'a'\n")];
+    let files = [
+        ("tests/test_a.py", "def test_a(): 0\n"),
+        ("pyproject.toml", "[project]\nname = 'a'\n"),
+    ];
     let step = "uses: pypa/cibuildwheel@v3, env: {CIBW_TEST_COMMAND: 'pytest -m \"not slow\" {project}/tests'}";
     assert_eq!(of_ci(step, &files), ["python3 -m pytest -m 'not slow' ./tests"]);
+}
+
+#[test]
+fn one_folder_with_all_tests_is_all_there_is() {
+    let step = "run: python -m unittest discover -s src/deep, env: {MODE: fast}";
+    let mut files = vec![
+        ("src/deep/test_a.py", "import unittest\n"),
+        ("setup.py", ""),
+        ("tox.ini", "[testenv]\ncommands = pytest\n"),
+    ];
+    let expected = "MODE=fast python3 -m unittest discover -s src/deep";
+    assert_eq!(of_ci(step, &files), [expected]);
+    files.push(("other/test_b.py", "import unittest\n"));
+    assert_eq!(of_ci(step, &files), ["python3 -m pytest"]);
+}
+
+#[test]
+fn the_tests_of_another_repository_do_not_count() {
+    let files = [("tests/test_a.py", "def test_a(): 0\n"), ("setup.py", "")];
+    let other = "{uses: actions/checkout@v4, with: {repository: a/b}}";
+    let own = "{uses: actions/checkout@v4, with: {path: vendor/own}}";
+    let test = "{run: pytest --strict-markers}";
+    for steps in [format!("{other}, {own}, {test}"), format!("{own}, {other}, {test}")] {
+        let found = lines_of_job(&format!("steps: [{steps}]"), &files);
+        assert_eq!(found, ["python3 -m pytest"], "{steps}");
+    }
 }
 
 #[test]
@@ -168,7 +197,11 @@ fn strangers_have_no_secrets() {
     ] {
         let script = format!("if {condition}; then pytest -m all; else pytest -m 'not slow'; fi");
         let steps = format!("run: {script:?}");
-        assert_eq!(of_ci(&steps, &files), ["python3 -m pytest -m 'not slow'"], "{condition}");
+        assert_eq!(
+            of_ci(&steps, &files),
+            ["python3 -m pytest -m 'not slow'"],
+            "{condition}"
+        );
     }
 }
 
@@ -180,7 +213,9 @@ fn the_first_checkout_is_the_one_that_is_tested() {
     for steps in [
         format!("{{uses: actions/checkout@v4}}, {other}, {test}"),
         format!("{other}, {{uses: actions/checkout@v4, with: {{path: .}}}}, {test}"),
-        format!("{{uses: actions/checkout@v4, with: {{path: '${{{{ github.repository }}}}'}}}}, {{run: pytest --strict-markers, working-directory: '${{{{ github.repository }}}}'}}"),
+        format!(
+            "{{uses: actions/checkout@v4, with: {{path: '${{{{ github.repository }}}}'}}}}, {{run: pytest --strict-markers, working-directory: '${{{{ github.repository }}}}'}}"
+        ),
     ] {
         let found = lines_of_job(&format!("steps: [{steps}]"), &files);
         assert_eq!(found, ["python3 -m pytest --strict-markers"], "{steps}");

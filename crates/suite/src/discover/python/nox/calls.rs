@@ -3,6 +3,8 @@
 /// Maximum number of bytes, and of arguments, that are read of one call.
 const MAX_CALL: usize = 5_000;
 const MAX_ARGUMENTS: usize = 100;
+/// Maximum number of lines before a call that are searched for a variable.
+const MAX_LINES: usize = 100;
 
 /// A positional argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +20,9 @@ pub(super) enum Argument {
 
 /// The positional arguments from behind the opening bracket on, and their text. Keywords, and what is unpacked from
 /// elsewhere, are left out.
-pub(super) fn arguments(text: &str) -> (Vec<Argument>, &str) {
+///
+/// `before` is the code of the function up to the call.
+pub(super) fn arguments<'t>(text: &'t str, before: &str) -> (Vec<Argument>, &'t str) {
     let mut found = Vec::new();
     let (mut depth, mut start, mut quote) = (0_usize, 0, None::<u8>);
     let mut is_comment = false;
@@ -36,7 +40,7 @@ pub(super) fn arguments(text: &str) -> (Vec<Argument>, &str) {
             (b'(' | b'[' | b'{', None) => depth += 1,
             (b')' | b']' | b'}', None) if depth > 0 => depth -= 1,
             (b')' | b',', None) if depth == 0 => {
-                found.extend(argument(&text[start..at]));
+                found.extend(argument(&text[start..at], before));
                 start = at + 1;
                 if byte == b')' || found.len() >= MAX_ARGUMENTS {
                     return (found, &text[..at]);
@@ -49,7 +53,7 @@ pub(super) fn arguments(text: &str) -> (Vec<Argument>, &str) {
 }
 
 /// One argument, without the comments beside it.
-fn argument(text: &str) -> Option<Argument> {
+fn argument(text: &str, before: &str) -> Option<Argument> {
     let lines = text.lines().map(str::trim);
     let code: Vec<&str> = lines
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
@@ -58,7 +62,8 @@ fn argument(text: &str) -> Option<Argument> {
         return (!code.is_empty()).then_some(Argument::Other);
     };
     if let Some(unpacked) = code.strip_prefix('*') {
-        return given(unpacked).map(Argument::Given);
+        let value = given(unpacked).or_else(|| given(value_of(unpacked, before)?));
+        return value.map(Argument::Given);
     }
     if let Some(word) = literal(code) {
         return Some(Argument::Literal(word));
@@ -77,10 +82,23 @@ fn literal(code: &str) -> Option<String> {
     })
 }
 
+/// The value that a variable was given last, on a line of its function.
+fn value_of<'t>(name: &str, before: &'t str) -> Option<&'t str> {
+    let mut lines = before.lines().rev().take(MAX_LINES).map(str::trim);
+    lines.find_map(|line| {
+        let rest = line.strip_prefix(name)?.trim_start();
+        let (of_type, value) = rest.split_once('=')?;
+        (of_type.is_empty() || of_type.starts_with(':')).then(|| value.trim())
+    })
+}
+
 /// The words that stand for the given ones in `session.posargs`, `(session.posargs or ["tests"])` and
 /// `(session.posargs if session.posargs else ["tests"])`. `None` for another expression.
 fn given(code: &str) -> Option<Vec<String>> {
-    let code = code.strip_prefix('(').and_then(|code| code.strip_suffix(')')).unwrap_or(code);
+    let code = code
+        .strip_prefix('(')
+        .and_then(|code| code.strip_suffix(')'))
+        .unwrap_or(code);
     let rest = code.trim().strip_prefix("session.posargs")?.trim_start();
     let rest = rest.strip_prefix("if session.posargs").unwrap_or(rest).trim_start();
     if rest.is_empty() {

@@ -67,10 +67,7 @@ fn a_session_installs_and_runs_what_is_written_down() {
         .to_string();
     let given = unit.replace("tests\n", "tests -k x\n");
     assert_eq!(of("-s unit-3.12"), Some(vec![unit.clone()]));
-    assert_eq!(
-        of("-rs 'unit(django=5)' -- -k x"),
-        Some(vec![lint.clone(), given])
-    );
+    assert_eq!(of("-rs 'unit(django=5)' -- -k x"), Some(vec![lint.clone(), given]));
     assert_eq!(of("--session=lint -v"), Some(vec![lint.clone()]));
     assert_eq!(of("-e lint unit --verbose"), Some(vec![lint.clone(), unit.clone()]));
     assert_eq!(of(""), Some(vec![lint, unit]));
@@ -103,7 +100,9 @@ fn words_after_two_dashes_reach_the_commands() {
     let file = "@nox.session\ndef a(session):\n    session.install(*session.posargs)\n    session.run('pytest', *session.posargs, '-q')\n\
                 @nox.session\ndef b(session):\n    session.run('pytest', *(session.posargs or [\"tests\", '-x']))\n\
                 @nox.session\ndef c(session):\n    session.run('pytest', *(session.posargs if session.posargs else []))\n\
-                @nox.session\ndef d(session):\n    session.run('pytest', *(session.posargs or default()), *OTHER)\n";
+                @nox.session\ndef d(session):\n    session.run('pytest', *(session.posargs or default()), *OTHER)\n\
+                @nox.session\ndef e(session):\n    args: list = session.posargs if session.posargs else [\"tests\"]\n    session.run('pytest', *args)\n\
+                @nox.session\ndef f(session):\n    args = session.posargs or ['a']\n    args = args + ['b']\n    session.run('pytest', *args)\n";
     let of = |arguments: &str| in_file(file, arguments).unwrap().concat();
     assert_eq!(of("-s a"), "pytest -q\n");
     assert_eq!(of("-s a -- -k 'b c' --cov"), "pytest -k 'b c' --cov -q\n");
@@ -111,4 +110,7 @@ fn words_after_two_dashes_reach_the_commands() {
     assert_eq!(of("-s b -- one"), "pytest one\n");
     assert_eq!(of("-s c -- -s d"), "pytest -s d\n");
     assert_eq!(of("-s d -- one"), "pytest\n");
+    assert_eq!(of("-s e"), "pytest tests\n");
+    assert_eq!(of("-s e -- one"), "pytest one\n");
+    assert_eq!(of("-s f -- one"), "pytest\n");
 }

@@ -269,12 +269,18 @@ fn variables_of_the_job_choose_an_environment() {
 #[test]
 fn a_section_with_many_names_is_not_copied_for_each() {
     let names: Vec<String> = (0..60).map(|n| format!("p{n}")).collect();
-    let section = format!("[testenv:{{{}}}]\ndescription = {}\n", names.join(","), "x".repeat(10_000));
+    let section = format!(
+        "[testenv:{{{}}}]\ndescription = {}\n",
+        names.join(","),
+        "x".repeat(10_000)
+    );
     let sections = sections(&section);
     assert_eq!(sections.len(), 60);
     let mut keys = sections.values();
     let first = keys.next().unwrap();
     assert!(keys.all(|other| Rc::ptr_eq(first, other)));
-    let many: String = (0..100).map(|n| format!("[testenv:{n}-{{{}}}]\na = b\n", names.join(","))).collect();
+    let many: String = (0..100)
+        .map(|n| format!("[testenv:{n}-{{{}}}]\na = b\n", names.join(",")))
+        .collect();
     assert_eq!(super::sections(&many).len(), MAX_SECTIONS);
 }
