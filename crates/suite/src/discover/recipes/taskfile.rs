@@ -25,12 +25,9 @@ pub(super) fn script(text: &str, arguments: &[String]) -> Option<String> {
         .iter()
         .position(|word| word == "--")
         .unwrap_or(arguments.len());
-    let names: Vec<&str> = match &arguments[..end] {
-        [] => vec!["default"],
-        names if names.iter().all(|name| !name.starts_with('-') && !name.contains('=')) => {
-            names.iter().map(String::as_str).collect()
-        }
-        _ => return None,
+    let names = match names(&arguments[..end])? {
+        names if names.is_empty() => vec!["default"],
+        names => names,
     };
     let mut script = Taskfile {
         document: &document,
@@ -44,6 +41,46 @@ pub(super) fn script(text: &str, arguments: &[String]) -> Option<String> {
         script.task(name)?;
     }
     Some(script.lines.concat())
+}
+
+/// The tasks among the arguments. `None` if there are options that change what runs, or variables.
+fn names(arguments: &[String]) -> Option<Vec<&str>> {
+    // How much is printed, and how many tasks run at once: <https://taskfile.dev/docs/reference/cli>
+    const FLAGS: [&str; 11] = [
+        "-f",
+        "-p",
+        "-s",
+        "-v",
+        "-y",
+        "--color",
+        "--force",
+        "--parallel",
+        "--silent",
+        "--verbose",
+        "--yes",
+    ];
+    const WITH_VALUE: [&str; 6] = [
+        "-C",
+        "-o",
+        "--concurrency",
+        "--output",
+        "--output-group-begin",
+        "--output-group-end",
+    ];
+    let mut names = Vec::new();
+    let mut words = arguments.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        let name = word.split('=').next().unwrap_or(word);
+        if WITH_VALUE.contains(&name) {
+            if name == word {
+                words.next();
+            }
+        } else if !FLAGS.contains(&name) {
+            let is_task = !word.starts_with('-') && !word.contains('=');
+            names.push(is_task.then_some(word)?);
+        }
+    }
+    Some(names)
 }
 
 struct Taskfile<'d> {
@@ -238,7 +275,13 @@ tasks:
             lines("test -- -v").as_deref(),
             Some(expected).map(|text| text.replace("... \n", "...\n")).as_deref()
         );
-        assert_eq!(lines("u").as_deref(), Some("export LC_ALL=C\ngo test .\n"));
+        for one in [
+            "u",
+            "u --output group --output-group-begin='::group::a' -v",
+            "-o=group -C 2 u --color=false",
+        ] {
+            assert_eq!(lines(one).as_deref(), Some("export LC_ALL=C\ngo test .\n"), "{one}");
+        }
         for other in ["none", "--list", "test A=b", ""] {
             assert_eq!(lines(other), None, "{other}");
         }

@@ -114,6 +114,11 @@ fn the_line_with_the_tests_is_found() {
         Some(("python -We -m coverage run -m unittest a.py", Unittest)),
     );
     check("python -W error tool.py", None);
+    check(
+        "pixi run -e test-py312 test",
+        Some(("pixi run -e test-py312 test", Other)),
+    );
+    check("pixi run -e test-py312 pip install six", None);
     check("./test.sh", Some(("./test.sh", Other)));
     check("bash tools/test.sh -q", Some(("bash tools/test.sh -q", Other)));
     check("node test/runTests.js", Some(("node test/runTests.js", Other)));

@@ -356,6 +356,8 @@ fn of_project(first: &str, rest: &[&str], sub: &str) -> bool {
             // `composer check-platform-reqs` is a command of Composer.
             sub != "check-platform-reqs" && (has_task || rest.iter().any(is_runner))
         }
+        // `pixi run -e test pip install a` installs, no matter what the environment is called.
+        "pixi" if rest.contains(&"install") => false,
         "make" | "gmake" | "just" | "mise" | "pixi" | "poe" | "task" => {
             let is_tool = |word: &&str| matches!(*word, "jest" | "phpunit" | "pest" | "pytest" | "rspec" | "vitest");
             has_task || rest.contains(&CI) || rest.iter().any(is_tool)

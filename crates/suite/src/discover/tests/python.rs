@@ -213,9 +213,9 @@ fn the_first_checkout_is_the_one_that_is_tested() {
     for steps in [
         format!("{{uses: actions/checkout@v4}}, {other}, {test}"),
         format!("{other}, {{uses: actions/checkout@v4, with: {{path: .}}}}, {test}"),
-        format!(
-            "{{uses: actions/checkout@v4, with: {{path: '${{{{ github.repository }}}}'}}}}, {{run: pytest --strict-markers, working-directory: '${{{{ github.repository }}}}'}}"
-        ),
+        "{uses: actions/checkout@v4, with: {path: '${{ github.repository }}'}}, {run: pytest --strict-markers, \
+         working-directory: '${{ github.repository }}'}"
+            .to_owned(),
     ] {
         let found = lines_of_job(&format!("steps: [{steps}]"), &files);
         assert_eq!(found, ["python3 -m pytest --strict-markers"], "{steps}");
