@@ -204,10 +204,16 @@ impl CiInstall {
         }
     }
 
-    /// Leaves out builds that cannot succeed, or that a later one does again. `has` says whether the tree has a file.
+    /// Leaves out builds that cannot succeed, or that a later one does again. `has` says whether the tree has a file, and
+    /// `has_directory` whether it has a directory.
     ///
-    /// A copy of a file that nothing builds here would fail. A second `./configure` replaces what the first one wrote.
-    pub(crate) fn leave_out_useless_builds(&mut self, has: impl Fn(&str) -> bool) {
+    /// A copy of a file that nothing builds here would fail, and so would a `./configure` of what a job has downloaded. A
+    /// second `./configure` replaces what the first one wrote.
+    pub(crate) fn leave_out_useless_builds(
+        &mut self,
+        has: impl Fn(&str) -> bool,
+        has_directory: impl Fn(&RepoPath) -> bool,
+    ) {
         let all = std::mem::take(&mut self.builds);
         let is_configured_again = |at: usize| {
             let is_same = |later: &BuildCommand| later.runs_configure() && later.directory == all[at].directory;
@@ -217,7 +223,8 @@ impl CiInstall {
         let builds_files = |build: &BuildCommand| !build.configures() && build.copied().is_none();
         for (at, build) in all.iter().enumerate() {
             let is_there = |path: String| has(&path) || all[..at].iter().any(builds_files);
-            if build.copied().is_none_or(is_there) && !is_configured_again(at) {
+            let is_downloaded = build.runs_configure() && !build.directory.as_ref().is_none_or(&has_directory);
+            if build.copied().is_none_or(is_there) && !is_configured_again(at) && !is_downloaded {
                 self.builds.push(build.clone());
             }
         }

@@ -39,7 +39,7 @@ use super::{MAX_COMMANDS, go, javascript, python, recipes, step};
 use crate::ci_build::BuildCommand;
 use crate::ci_install::CiInstall;
 use crate::framework::Framework;
-use crate::shell::{ARGUMENTS, quoted};
+use crate::shell::quoted;
 use crate::test_command::{Source, TestCommand, leave_out};
 
 /// Maximum depth of targets and scripts that call others, and maximum number of scripts that are read.
@@ -138,8 +138,11 @@ impl StepCommands<'_> {
             let is_at_root = name.is_some_and(|name| !name.trim_start_matches("./").contains('/'));
             is_at_root && has(command, name) && command.argv.iter().skip(1).any(|word| names_a_test(word))
         };
-        let is_for_tests =
-            |command: &&TestCommand| is_target(command) && command.argv.iter().any(|word| says_test(word));
+        // `rake` alone usually tests, unlike `make`.
+        let is_rake = |command: &TestCommand| command.argv == ["rake"] && command.argv.first() == found.argv.first();
+        let is_for_tests = |command: &&TestCommand| {
+            is_rake(command) || is_target(command) && command.argv.iter().any(|word| says_test(word))
+        };
         let named = here().find(is_for_tests).or_else(|| here().find(is_target));
         named.or_else(|| here().find(is_tool)).cloned()
     }
@@ -256,7 +259,7 @@ impl StepCommands<'_> {
                         .clone()
                         .into_iter()
                         .filter(|(name, _)| !python::tox::ENVIRONMENT.contains(&name.as_str()))
-                        .chain(arguments(&command.argv))
+                        .chain(arguments::of_script(&command.argv))
                         .collect(),
                     own_env: own_env.clone(),
                     before: [step.before.as_slice(), &[step::own_script(step)]].concat(),
@@ -339,25 +342,6 @@ fn says_test(word: &str) -> bool {
 fn names_a_test(word: &str) -> bool {
     word.split(['/', '.', '-', '_', ':'])
         .any(|part| matches!(part, "test" | "tests" | "spec" | "unit"))
-}
-
-/// The arguments of a script of the tree, by number and all together.
-fn arguments(argv: &[String]) -> impl Iterator<Item = (String, String)> {
-    let script = argv.iter().take(2).position(|word| word.ends_with(".sh"));
-    let script = script.or_else(|| argv.first().is_some_and(|word| word.contains('/')).then_some(0));
-    let after = argv.get(script.map_or(argv.len(), |at| at + 1)..).unwrap_or_default();
-    let by_number = after
-        .iter()
-        .take(9)
-        .enumerate()
-        .map(|(number, word)| ((number + 1).to_string(), word.clone()));
-    // All together are split into words again.
-    let is_plain = |word: &String| !word.is_empty() && !word.contains(char::is_whitespace);
-    let all = after
-        .iter()
-        .all(is_plain)
-        .then(|| (ARGUMENTS.to_owned(), after.join(" ")));
-    by_number.chain(all)
 }
 
 /// What the first of these steps installs that runs tests, in whichever way. Commands of the project's files need the

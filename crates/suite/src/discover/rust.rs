@@ -99,6 +99,13 @@ fn in_workspace(place: &Directory<'_>, manifest: &toml::Table) -> Membership {
     Membership::None
 }
 
+/// Whether the directory `below` is that of a member of the workspace of a place.
+pub(super) fn is_member(place: &Directory<'_>, below: &str) -> bool {
+    place
+        .text("Cargo.toml")
+        .is_some_and(|manifest| has_member(&manifest, below))
+}
+
 /// Whether a manifest is that of the workspace which contains the package in the directory `below`.
 pub fn has_member(manifest: &str, below: &str) -> bool {
     let manifest: Option<toml::Table> = manifest.parse().ok();

@@ -232,9 +232,7 @@ fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool
         || match of_outer {
             // Separate modules: `./...` stops at them.
             Ecosystem::Go => false,
-            Ecosystem::Rust => place
-                .text("Cargo.toml")
-                .is_some_and(|manifest| rust::has_member(&manifest, below)),
+            Ecosystem::Rust => rust::is_member(&place, below) && tests_member(&place, (outer, inner), &names),
             Ecosystem::Java => ["pom.xml", "settings.gradle", "settings.gradle.kts"]
                 .iter()
                 .filter_map(|name| place.text(name))
@@ -251,6 +249,17 @@ fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool
             Ecosystem::Python => !is_python_project(checkout, inner) || python::searches_all(&place, &outer.argv),
             Ecosystem::Ruby | Ecosystem::Php | Ecosystem::Dotnet | Ecosystem::C | Ecosystem::Any => true,
         }
+}
+
+/// Whether a command of Cargo at the top of a workspace also tests one of its members, which CI may test by itself because
+/// the other one does not.
+fn tests_member(top: &Directory<'_>, (outer, inner): (&TestCommand, &TestCommand), names: &[String]) -> bool {
+    let tests_all = outer
+        .argv
+        .iter()
+        .any(|word| matches!(word.as_str(), "--workspace" | "--all"));
+    let by_default = || rust::default_packages(top).is_none_or(|own| names.iter().any(|name| own.contains(name)));
+    !is_of_ci(inner) || tests_all || by_default()
 }
 
 fn is_of_ci(command: &TestCommand) -> bool {

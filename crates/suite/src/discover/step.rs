@@ -171,11 +171,14 @@ pub(super) fn command(checkout: &Checkout, step: &CiStep) -> Option<TestCommand>
     found.into_iter().min_by_key(rank)
 }
 
-/// The command with paths of this checkout instead of those of the runner. Programs that search for modules also take
-/// relative ones. What others do with a path is unknown.
+/// The command with paths of this checkout instead of those of the runner. Programs that search for modules, and Bundler,
+/// also take relative ones. What others do with a path is unknown.
 pub(super) fn with_own_paths(mut command: TestCommand) -> TestCommand {
     let is_kept = |name: &str, value: &str| {
-        let searches = matches!(name, "PYTHONPATH" | "NODE_PATH" | "PERL5LIB" | "RUBYLIB");
+        let searches = matches!(
+            name,
+            "BUNDLE_GEMFILE" | "PYTHONPATH" | "NODE_PATH" | "PERL5LIB" | "RUBYLIB"
+        );
         searches || !value.contains(WORKSPACE)
     };
     command.env.retain(|name, value| is_kept(name, value));
@@ -268,7 +271,7 @@ pub(super) fn installed_by(checkout: &Checkout, step: &CiStep) -> CiInstall {
     for script in step.before.iter().chain([&own_script(step)]) {
         install.add(script, &step.env);
     }
-    install.leave_out_useless_builds(|path| checkout.contains(path));
+    install.leave_out_useless_builds(|path| checkout.contains(path), |path| is_directory(checkout, path));
     install
 }
 

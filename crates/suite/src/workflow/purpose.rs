@@ -19,7 +19,7 @@ const NO_TESTS: [&str; 15] = [
     "downstream",
 ];
 /// Words in the names of those whose tests need more than the code, or another machine. They are named and not run.
-const OTHER_TESTS: [&str; 27] = [
+const OTHER_TESTS: [&str; 29] = [
     "acceptance",
     "asan",
     "browser",
@@ -27,12 +27,14 @@ const OTHER_TESTS: [&str; 27] = [
     "container",
     "containers",
     "cross",
+    "cuda",
     "docker",
     "e2e",
     "emulated",
     "example",
     "examples",
     "functional",
+    "gpu",
     "graal",
     "graalvm",
     "integration",

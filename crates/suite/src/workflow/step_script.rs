@@ -6,7 +6,7 @@ use super::action_commands::command_of_action;
 use super::actions::{UNKNOWN_NAME, installed_by_action};
 use super::composite::{composite, joined};
 use super::exported::exported;
-use super::expression::{interpolate_known, is_false, is_true};
+use super::expression::{interpolate_known, is_false, is_true, structure};
 use super::files::in_tree;
 use super::run_script::{Around, MAX_ENV, MAX_SCRIPT, MAX_VALUE, MAX_VARIABLES, Script};
 use super::script_text::{builds_elsewhere, without_secrets, without_unknown_settings, without_unknown_words};
@@ -158,8 +158,11 @@ fn in_checkout(directory: Option<RepoPath>, checkout: Option<&str>) -> Option<Op
     inside.filter(|inside| !inside.as_ref().is_some_and(|path| path.as_str().contains(UNKNOWN_NAME)))
 }
 
-/// Adds the variables of one `env`. An unknown value leaves its variable unset and hides an earlier value.
+/// Adds the variables of one `env`, which may be an expression. An unknown value leaves its variable unset and hides an
+/// earlier value.
 pub(super) fn add_variables(scope: &mut Scope, env: &Node) {
+    let computed = env.text().and_then(|text| structure(text, scope));
+    let env = computed.as_ref().unwrap_or(env);
     let values: Vec<(String, Option<String>)> = env
         .entries()
         .iter()

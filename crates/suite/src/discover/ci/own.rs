@@ -222,7 +222,11 @@ pub(super) fn names_a_part(command: &TestCommand) -> bool {
         Ecosystem::Rust => {
             // Ignored tests need what the others do not, and unstable options another compiler.
             let is_unstable = command.env.get("RUSTFLAGS").is_some_and(|flags| flags.contains("-Z"));
+            // Those tests need a whole system around them.
+            let is_end_to_end =
+                named_packages(&command.argv).any(|name| name.split(['-', '_']).any(|word| word == "e2e"));
             !is_unstable
+                && !is_end_to_end
                 && has(&["-p", "--package", "--test"])
                 && !has(&[
                     "--lib",

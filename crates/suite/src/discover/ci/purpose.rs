@@ -1,5 +1,7 @@
 //! What a command of CI is for: all tests or a part of them, this machine or another one, the tests or the machine.
 
+use std::ops::Range;
+
 use greenlight_anchor::RepoPath;
 use greenlight_tree::checkout::Checkout;
 
@@ -291,15 +293,9 @@ fn leave_out_coverage_of_go(command: &mut TestCommand) {
     }
 }
 
-/// Replaces `go test -C a` by `go test` in that directory: the option has to be the first one, before greenlight's own.
+/// `go test -C inner` and `cargo test --manifest-path inner/Cargo.toml` as commands of that directory.
 pub(super) fn enter_directory(checkout: &Checkout, command: &mut TestCommand) {
-    let is_go = command.framework.spec().ecosystem == Ecosystem::Go;
-    let at = command.argv.iter().position(|word| word == "test").map(|at| at + 1);
-    let is_first = |at: &usize| is_go && command.argv.get(*at).is_some_and(|word| word == "-C");
-    let Some(at) = at.filter(is_first) else {
-        return;
-    };
-    let Some(inner) = command.argv.get(at + 1) else {
+    let Some((words, inner)) = inner_directory(command) else {
         return;
     };
     let inner = inner.trim_start_matches("./").trim_end_matches('/');
@@ -309,7 +305,32 @@ pub(super) fn enter_directory(checkout: &Checkout, command: &mut TestCommand) {
     };
     if let Some(path) = path.ok().filter(|path| is_directory(checkout, path)) {
         command.directory = Some(path);
-        command.argv.drain(at..at + 2);
+        command.argv.drain(words);
+    }
+}
+
+/// The directory that an option of a command names, and where the words of that option are.
+fn inner_directory(command: &TestCommand) -> Option<(Range<usize>, &str)> {
+    const MANIFEST: &str = "--manifest-path";
+    let argv = &command.argv;
+    match command.framework.spec().ecosystem {
+        Ecosystem::Go => {
+            let at = argv.iter().position(|word| word == "test")? + 1;
+            argv.get(at).filter(|word| *word == "-C")?;
+            Some((at..at + 2, argv.get(at + 1)?))
+        }
+        Ecosystem::Rust => {
+            let before_tests = argv.iter().take_while(|word| *word != "--");
+            let at = before_tests
+                .clone()
+                .position(|word| word.split('=').next() == Some(MANIFEST))?;
+            let (words, file) = match argv[at].strip_prefix(MANIFEST)?.strip_prefix('=') {
+                Some(file) => (at..at + 1, file),
+                None => (at..at + 2, argv.get(at + 1)?.as_str()),
+            };
+            Some((words, file.strip_suffix("/Cargo.toml")?))
+        }
+        _ => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reads the settings of tox, and never executes them.
 
+mod ini;
 mod installs;
 mod named;
 mod package;
@@ -13,6 +14,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use self::ini::{Keys, Sections, expanded, sections};
 use self::named::{environments, of_list};
 pub(in crate::discover) use self::package::without_package;
 pub(super) use self::placeholders::resolved;
@@ -25,11 +27,8 @@ use crate::text::pattern;
 
 /// Maximum size of a file that is taken apart.
 pub(super) const MAX_TEXT: usize = 200_000;
-/// Maximum number of names that the conditions of one line expand to, and of lines of an environment.
-const MAX_NAMES: usize = 64;
+/// Maximum number of lines of an environment.
 const MAX_LINES: usize = 200;
-/// Maximum number of sections that conditions in names expand to.
-const MAX_SECTIONS: usize = 2_000;
 /// Maximum number of directories above the one in which commands run.
 const MAX_DIRECTORIES: usize = 20;
 /// The variables that name environments: <https://tox.wiki/en/latest/config.html#environment-variables>
@@ -256,49 +255,6 @@ fn applies(condition: &str, name: &str) -> bool {
     expanded(condition).iter().any(|name| name.trim().split('-').all(holds))
 }
 
-/// `py{39,310}-a,b` is `py39-a`, `py310-a` and `b`.
-fn expanded(names: &str) -> Vec<String> {
-    let mut left: Vec<String> = apart(names).into_iter().map(String::from).collect();
-    let mut done = Vec::new();
-    while let Some(name) = left.pop().filter(|_| done.len() + left.len() < MAX_NAMES) {
-        let braces = name
-            .split_once('{')
-            .and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
-        match braces {
-            Some((before, (choices, after))) => {
-                let filled = choices
-                    .split(',')
-                    .map(|choice| format!("{before}{}{after}", choice.trim()));
-                left.extend(filled.take(MAX_NAMES));
-            }
-            None => done.push(name),
-        }
-    }
-    done
-}
-
-/// The names between commas outside of braces.
-fn apart(names: &str) -> Vec<&str> {
-    let (mut depth, mut start, mut found) = (0_usize, 0, Vec::new());
-    for (at, byte) in names.bytes().enumerate() {
-        match byte {
-            b'{' => depth += 1,
-            b'}' => depth = depth.saturating_sub(1),
-            b',' if depth == 0 => {
-                found.push(&names[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    found.push(&names[start..]);
-    found
-}
-
-/// Sections by name. Those of `[testenv:a{1,2}]` share their keys.
-type Sections = BTreeMap<String, Rc<Keys>>;
-type Keys = BTreeMap<String, String>;
-
 /// The commands of tox's environments, those of the default environment first.
 pub(super) fn tox(text: &str) -> Vec<String> {
     let sections = sections(text);
@@ -355,45 +311,6 @@ fn without_marks(line: &str) -> &str {
 /// Removes both.
 fn plain(line: &str) -> String {
     without_marks(unconditional(line)).to_string()
-}
-
-/// Parses an INI file as Python does: an indented line continues the value above.
-fn sections(text: &str) -> Sections {
-    let mut sections: BTreeMap<String, Keys> = BTreeMap::new();
-    let (mut section, mut key) = (String::new(), String::new());
-    for line in text.replace("\\\n", " ").lines() {
-        let trimmed = line.trim();
-        if trimmed.is_empty() || trimmed.starts_with(['#', ';']) {
-            continue;
-        }
-        if let Some(name) = line.strip_prefix('[') {
-            section = name.split(']').next().unwrap_or_default().trim().to_string();
-            key.clear();
-        } else if line.starts_with([' ', '\t']) {
-            if let Some(value) = sections.get_mut(&section).and_then(|keys| keys.get_mut(&key)) {
-                value.push('\n');
-                value.push_str(trimmed);
-            }
-        } else if let Some((name, value)) = line.split_once('=') {
-            key = name.trim().to_string();
-            let keys = sections.entry(section.clone()).or_default();
-            keys.insert(key.clone(), value.trim().to_string());
-        }
-    }
-    for_each_name(sections)
-}
-
-/// `[testenv:py{39,310}]` is a section for each of its environments.
-fn for_each_name(sections: BTreeMap<String, Keys>) -> Sections {
-    let mut each = Sections::new();
-    let sections = sections.into_iter().map(|(name, keys)| (name, Rc::new(keys)));
-    let (several, plain): (Sections, Sections) = sections.partition(|(name, _)| name.contains('{'));
-    for (name, keys) in several {
-        let names = expanded(&name).into_iter().map(|name| (name, Rc::clone(&keys)));
-        each.extend(names.take(MAX_SECTIONS.saturating_sub(each.len())));
-    }
-    each.extend(plain);
-    each
 }
 
 #[cfg(test)]

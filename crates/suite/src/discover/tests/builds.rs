@@ -46,6 +46,10 @@ fn builds_that_cannot_succeed_are_left_out() {
         lines(&ci, &files)[0],
         "CFLAGS=-g ./autogen.sh -s && cp a.conf b.conf && CPPFLAGS=-DTWO ./configure --two && make check"
     );
+    // What a job has downloaded is not here.
+    let ci = ["cd libdown-1.0\n./configure", "./configure", "make check"].map(|line| line.replace('\n', " && "));
+    let ci: Vec<&str> = ci.iter().map(String::as_str).collect();
+    assert_eq!(lines(&ci, &files)[0], "./configure && make check");
     // Something may have built it.
     let ci = ["./configure", "make build", "cp out.so b.so", "make check"];
     assert_eq!(

@@ -268,3 +268,52 @@ fn a_profile_called_like_a_phase_stays() {
     assert_eq!(lines("mvn -B verify -P deploy"), ["mvn -B verify -P deploy"]);
     assert_eq!(lines("mvn -B verify site deploy"), ["mvn -B verify"]);
 }
+
+#[test]
+fn a_manifest_elsewhere_is_a_suite_of_its_directory() {
+    let files = [("Cargo.toml", "[package]\n"), ("core/Cargo.toml", "[package]\n")];
+    let lines = |steps: &str| lines_of_job(&format!("steps: [{steps}]"), &files);
+    for option in ["--manifest-path core/Cargo.toml", "--manifest-path=./core/Cargo.toml"] {
+        let steps = format!("{{run: cargo test}}, {{run: cargo test {option} --all-features}}");
+        assert_eq!(
+            lines(&steps),
+            ["cargo test", "cd core && cargo test --all-features"],
+            "{option}"
+        );
+    }
+    let top = [
+        ("Cargo.toml", "[package]\nname = 'a'\n[workspace]\nmembers = ['core']\n"),
+        files[1],
+    ];
+    let ci = "on: push\njobs: {test: {runs-on: ubuntu-latest, steps: [{run: cargo test}, \
+              {run: cargo test --manifest-path core/Cargo.toml}]}}\n";
+    let (_directory, checkout) = tree(&[&[(".github/workflows/ci.yml", ci)], &top[..]].concat());
+    let found = select(
+        &checkout,
+        find_all(&checkout, &TestSettings::default(), &hints(&checkout)),
+        [],
+    );
+    let found: Vec<String> = found.wanted.iter().map(ToString::to_string).collect();
+    assert_eq!(found, ["cargo test", "cd core && cargo test"]);
+    assert_eq!(
+        lines("{run: cargo test --manifest-path}")[0],
+        "cargo test --manifest-path"
+    );
+    let outside = "cargo test --manifest-path ../other/Cargo.toml";
+    assert_eq!(lines(&format!("{{run: {outside}}}"))[0], outside);
+}
+
+#[test]
+fn variables_may_be_one_value_of_the_matrix_and_name_a_file() {
+    let files = [
+        ("Gemfile", "gem 'minitest'\n"),
+        ("Rakefile", "Rake::TestTask.new(:test)\n"),
+        ("test/a_test.rb", "require 'minitest/autorun'\n"),
+    ];
+    let job = "strategy: {matrix: {env: [{ORM: active}]}}, env: '${{ matrix.env }}', \
+               steps: [{run: bundle exec rake, env: {BUNDLE_GEMFILE: '${{ github.workspace }}/gemfiles/a.gemfile'}}]";
+    assert_eq!(
+        lines_of_job(job, &files),
+        ["BUNDLE_GEMFILE=./gemfiles/a.gemfile ORM=active bundle exec rake"]
+    );
+}

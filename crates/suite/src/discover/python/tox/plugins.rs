@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Sections, expanded};
+use super::ini::{Sections, expanded};
 
 /// Those environments whose names have the factors that belong to the values of these variables; all, if there are none.
 pub(super) fn chosen(

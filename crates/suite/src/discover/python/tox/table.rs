@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::Sections;
+use super::ini::Sections;
 
 /// The settings of TOML files as sections of an INI file.
 pub(super) fn of_table(table: &toml::Table) -> Sections {

@@ -1,5 +1,6 @@
 //! Settings of tox, and the scripts that its environments are.
 
+use super::ini::{MAX_NAMES, MAX_SECTIONS};
 use super::*;
 
 #[track_caller]
@@ -283,4 +284,10 @@ fn a_section_with_many_names_is_not_copied_for_each() {
         .map(|n| format!("[testenv:{n}-{{{}}}]\na = b\n", names.join(",")))
         .collect();
     assert_eq!(super::sections(&many).len(), MAX_SECTIONS);
+}
+
+#[test]
+fn comments_are_no_part_of_a_value() {
+    let settings = "[testenv]\nsetenv =\n    A = 0  # for now\n    B = a\\#b\ncommands = pytest -q # quietly\n";
+    check(settings, "py", Some("export A=0\nexport B='a#b'\npytest -q\n"));
 }
