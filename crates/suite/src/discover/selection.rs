@@ -251,7 +251,7 @@ fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool
         }
 }
 
-/// Whether a command of Cargo at the top of a workspace also tests one of its members, which CI may test by itself because
+/// Whether a command of Cargo at the top of a workspace also tests one of its members, which CI may test separately because
 /// the other one does not.
 fn tests_member(top: &Directory<'_>, (outer, inner): (&TestCommand, &TestCommand), names: &[String]) -> bool {
     let tests_all = outer

@@ -19,6 +19,8 @@ const FILE: &str = "noxfile.py";
 const MAX_FUNCTIONS: usize = 200;
 const MAX_CALLS: usize = 200;
 const MAX_DEPTH: usize = 3;
+/// Maximum size of the words after `--`, in bytes.
+const MAX_GIVEN: usize = 2_000;
 /// Options of pip that need the word after them.
 const NEED_A_WORD: [&str; 6] = ["-r", "--requirement", "-c", "--constraint", "-e", "--group"];
 
@@ -57,8 +59,7 @@ enum Call {
 /// What `nox` runs with these arguments: one script for each session. `None` if there is no such session.
 pub(in crate::discover) fn scripts(place: &Directory<'_>, arguments: &[String]) -> Option<Vec<String>> {
     let text = place.text(FILE).filter(|text| text.len() <= MAX_TEXT)?;
-    let given = arguments.iter().skip_while(|word| *word != "--").skip(1);
-    let functions = functions(&text, &given.cloned().collect::<Vec<_>>());
+    let functions = functions(&text, given(arguments));
     let chosen = CHOSEN.as_ref()?.captures(&text);
     let chosen = chosen.map(|found| LITERAL.as_ref().map(|name| names(name, &found[1])));
     let wanted = match named(arguments)? {
@@ -98,6 +99,14 @@ pub(super) fn commands(text: &str) -> Vec<String> {
 
 fn names(pattern: &Regex, text: &str) -> Vec<String> {
     pattern.captures_iter(text).map(|found| found[1].to_string()).collect()
+}
+
+/// The words after `--`. None if they are too many: each call may take all of them.
+fn given(arguments: &[String]) -> &[String] {
+    let from = arguments.iter().position(|word| word == "--");
+    let given = from.map_or(&[][..], |from| &arguments[from + 1..]);
+    let size: usize = given.iter().map(|word| word.len() + 1).sum();
+    if size <= MAX_GIVEN { given } else { &[] }
 }
 
 /// The sessions that the arguments name. `None` if they say something else.

@@ -110,6 +110,7 @@ fn words_after_two_dashes_reach_the_commands() {
     assert_eq!(of("-s b -- one"), "pytest one\n");
     assert_eq!(of("-s c -- -s d"), "pytest -s d\n");
     assert_eq!(of("-s d -- one"), "pytest\n");
+    assert_eq!(of(&format!("-s a -- {}", "x ".repeat(2_000))), "pytest -q\n");
     assert_eq!(of("-s e"), "pytest tests\n");
     assert_eq!(of("-s e -- one"), "pytest one\n");
     assert_eq!(of("-s f -- one"), "pytest\n");
