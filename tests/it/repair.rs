@@ -103,6 +103,23 @@ async fn a_rejected_patch_is_not_found_again() {
     );
 }
 
+/// On a busy machine, the likeliest edit may take longer than others of its kind do.
+#[tokio::test]
+async fn an_edit_that_took_too_long_once_is_tried_again_before_another_is_proposed() {
+    let slow = "import os\nimport tempfile\nimport time\n\nSEEN = os.path.join(tempfile.gettempdir(), 'seen')\n\n\n\
+                def slow_once():\n    if not os.path.exists(SEEN):\n        open(SEEN, 'w').close()\n        \
+                end = time.monotonic() + 1.5\n        while time.monotonic() < end:\n            pass\n";
+    let test = "import unittest\nfrom slow import slow_once\nfrom total import total\n\n\n\
+                class TotalTest(unittest.TestCase):\n    def test_total(self):\n        \
+                self.assertEqual(total(1), 2)\n        if total(5) == 6:\n            slow_once()\n";
+    let files = [TWO_WAYS[0], ("slow.py", slow), ("test_total.py", test)];
+    let found = Patient::written(&files).await.found().await;
+    assert_eq!(
+        found.explanation,
+        "`net + 2` became `net + 1` in `total.py:2` (`total`)"
+    );
+}
+
 /// The very beginning of a file can be edited, too.
 #[tokio::test]
 async fn a_first_line_that_was_taken_away_is_put_back() {

@@ -29,6 +29,8 @@ const MAX_PASSING: usize = 50;
 /// together with a second edit.
 const MAX_CLOSER: usize = 12;
 const MAX_LATER: usize = 8;
+/// Maximum number of candidates without a result that are tried once more, if they are likelier than one that passes.
+const MAX_UNFINISHED: usize = 4;
 
 /// How a search ended.
 pub(super) enum End {
@@ -115,6 +117,51 @@ struct Window {
     until: Instant,
 }
 
+/// The candidates that pass so far.
+#[derive(Default)]
+struct Passing {
+    all: Vec<Candidate>,
+    /// An edit that was turned down is not offered again, but since it passes the tests, its score sets the bar for
+    /// others.
+    turned_down: f32,
+    /// Candidates that took too long. A busy machine may be the reason.
+    unfinished: Vec<Candidate>,
+}
+
+impl Passing {
+    /// Keeps a candidate as its verdict says. Returns whether it is a further one that passes.
+    fn add(&mut self, gate: &Gate<'_, '_>, candidate: Candidate, verdict: CandidateVerdict) -> bool {
+        match verdict {
+            CandidateVerdict::TimedOut if self.unfinished.len() < MAX_UNFINISHED => self.unfinished.push(candidate),
+            CandidateVerdict::Passes if self.all.len() >= MAX_PASSING => {}
+            CandidateVerdict::Passes if gate.turned_down.has(&candidate) => {
+                self.turned_down = self.turned_down.max(candidate.score);
+            }
+            CandidateVerdict::Passes => {
+                self.all.push(candidate);
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// Tries those once more that took too long, and are at least as likely as all that pass.
+    async fn try_again(&mut self, gate: &Gate<'_, '_>, stop: &CancellationToken) -> Result<(), suite::Error> {
+        let likeliest = self.all.iter().map(|candidate| candidate.score).fold(0.0, f32::max);
+        let mut again = std::mem::take(&mut self.unfinished);
+        again.retain(|candidate| candidate.score >= likeliest);
+        if !again.is_empty() {
+            for (candidate, verdict) in judge(gate.runner, again, stop).await? {
+                self.add(gate, candidate, verdict);
+            }
+            // Twice is enough.
+            self.unfinished.clear();
+        }
+        Ok(())
+    }
+}
+
 /// Tries at most `limit` candidates.
 pub(super) async fn search_candidates(
     gate: &Gate<'_, '_>,
@@ -124,13 +171,10 @@ pub(super) async fn search_candidates(
     stop: &CancellationToken,
 ) -> Result<End, suite::Error> {
     let mut started = 0;
-    let mut passing: Vec<Candidate> = Vec::new();
+    let mut passing = Passing::default();
     let mut window: Option<Window> = None;
     let mut judging = FuturesOrdered::new();
     let mut compared = 0;
-    // An edit that was turned down is not offered again, but since it passes the tests, its score sets the bar for
-    // others.
-    let mut turned_down: f32 = 0.0;
     let (mut is_done, mut is_settled) = (false, false);
     loop {
         while !is_done && judging.len() < gate.runner.lanes() && started < limit && !stop.is_cancelled() {
@@ -142,17 +186,18 @@ pub(super) async fn search_candidates(
             judging.push_back(judge(gate.runner, batch, stop));
         }
         let Some(judged) = judging.next().await else {
-            if passing.is_empty() && started < limit && source.pair_up(gate.task.checkout) {
+            if passing.all.is_empty() && started < limit && source.pair_up(gate.task.checkout) {
                 continue;
             }
             let Some(_open) = window.take() else { break };
-            let new = (&mut passing, compared);
+            passing.try_again(gate, stop).await?;
+            let new = (&mut passing.all, compared);
             gate.turned_down.leave_out_alike(gate.runner, new, stop).await?;
-            compared = passing.len();
-            turned_down = turned_down.max(source.turned_down());
-            match gate.decide((&passing, turned_down), stop).await? {
+            compared = passing.all.len();
+            passing.turned_down = passing.turned_down.max(source.turned_down());
+            match gate.decide((&passing.all, passing.turned_down), stop).await? {
                 Decision::Propose(index, after) => {
-                    let candidate = passing.swap_remove(index);
+                    let candidate = passing.all.swap_remove(index);
                     return Ok(End::Found(Box::new(found(gate, &candidate, tried, *after))));
                 }
                 Decision::Disagreement => {
@@ -175,29 +220,22 @@ pub(super) async fn search_candidates(
                 (limit.min(started.saturating_add(source.estimate())), &mut *progress),
             );
             source.keep(&candidate, verdict);
-            if verdict != CandidateVerdict::Passes || passing.len() >= MAX_PASSING {
-                continue;
-            }
-            if gate.turned_down.has(&candidate) {
-                turned_down = turned_down.max(candidate.score);
-            } else {
-                if window.is_none() {
-                    window = Some(Window {
-                        least: gate.least_rival(candidate.score),
-                        tried: tried.candidates.saturating_add(MAX_RIVALS_TRIED),
-                        until: Instant::now() + RIVALS_WALL,
-                    });
-                }
-                passing.push(candidate);
+            let score = candidate.score;
+            if passing.add(gate, candidate, verdict) && window.is_none() {
+                window = Some(Window {
+                    least: gate.least_rival(score),
+                    tried: tried.candidates.saturating_add(MAX_RIVALS_TRIED),
+                    until: Instant::now() + RIVALS_WALL,
+                });
             }
         }
         is_done = window.as_ref().is_some_and(|window| {
             least < window.least || tried.candidates >= window.tried || Instant::now() >= window.until
         });
     }
-    let new = (&mut passing, compared);
+    let new = (&mut passing.all, compared);
     gate.turned_down.leave_out_alike(gate.runner, new, stop).await?;
-    let all = (&passing[..], turned_down.max(source.turned_down()));
+    let all = (&passing.all[..], passing.turned_down.max(source.turned_down()));
     let is_complete = is_settled || (!stop.is_cancelled() && source.next().is_none());
     uncertain(gate, all, (is_settled, is_complete), tried, stop).await
 }
