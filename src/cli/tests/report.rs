@@ -57,7 +57,7 @@ impl TestsReport {
             }
         }
         for other in &self.others {
-            terminal::show(&format!("also found: `{other}` in {}", other.source));
+            terminal::show(&format!("also found, and not run: `{other}` in {}", other.source));
         }
     }
 
