@@ -132,8 +132,8 @@ pub(super) fn commands(checkout: &Checkout, step: &CiStep, unset: Unset) -> Opti
             false => StepLineKind::Tests,
         };
         let reaches_it = |name: &&String| !line.local.contains(*name);
-        let own_env = line.env.iter().map(|(name, _)| name).filter(reaches_it).cloned();
-        let own_env = own_env.collect();
+        let own_env = line.env.iter().map(|(name, _)| name).filter(reaches_it);
+        let own_env = own_env.cloned().collect();
         let command = of_line(&packages, step, line, unset).map(|command| {
             let framework = match command.framework {
                 Framework::Other => tool.unwrap_or(Framework::Other),

@@ -12,7 +12,6 @@ pub(super) const UNKNOWN_NAME: &str = "known-to-the-runner-alone";
 /// The `path` of the first checkout of the repository itself: <https://github.com/actions/checkout>. Further ones, and
 /// those of another commit, are there to compare with.
 pub(super) fn checkout_path(steps: &[Node], scope: &Scope) -> Option<String> {
-    let input = |step: &Node, name: &str| step.get("with")?.get(name).cloned();
     let own = || {
         steps
             .iter()
@@ -29,6 +28,11 @@ pub(super) fn checkout_path(steps: &[Node], scope: &Scope) -> Option<String> {
     Some(path.to_string())
 }
 
+/// An input that a step gives its action.
+fn input<'s>(step: &'s Node, name: &str) -> Option<&'s Node> {
+    step.get("with")?.get(name)
+}
+
 fn is_checkout(step: &Node) -> bool {
     let uses = step.get("uses").and_then(Node::text);
     uses.is_some_and(|uses| uses.starts_with("actions/checkout@"))
@@ -38,16 +42,11 @@ fn is_checkout(step: &Node) -> bool {
 pub(super) fn checks_out_another(steps: &[Node], scope: &Scope) -> bool {
     // An unknown name may be that of a fork of this one.
     let names_another = |step: &Node| {
-        let with = step.get("with").filter(|with| with.get("path").is_none());
-        let name = with.and_then(|with| with.get("repository")?.scalar());
+        let name = input(step, "repository").and_then(Node::scalar);
         name.is_some_and(|name| interpolate(&name, scope).is_some())
     };
-    let is_at_root = |step: &&Node| step.get("with").is_none_or(|with| with.get("path").is_none());
-    let mut at_root = steps
-        .iter()
-        .filter(|step| is_checkout(step))
-        .filter(is_at_root)
-        .peekable();
+    let is_at_root = |step: &&Node| is_checkout(step) && input(step, "path").is_none();
+    let mut at_root = steps.iter().filter(is_at_root).peekable();
     at_root.peek().is_some() && at_root.all(names_another)
 }
 
